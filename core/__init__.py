@@ -1,0 +1,1 @@
+"""The compute core: torch and NumPy, no user interface, no display text."""
