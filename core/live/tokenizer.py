@@ -1,0 +1,193 @@
+"""Byte-level BPE from the tables in a model file: text to ids and back, with a readable label for every token.
+
+A byte-level vocabulary writes each byte as one printable character (GPT-2's table), so that any text can be cut
+anywhere, also in the middle of a character. Labels undo that: they show the text a token stands for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import numpy as np
+from tokenizers import Tokenizer as Engine
+from tokenizers import models, pre_tokenizers
+
+from core.errors import TokenOutOfRange
+from core.live.errors import TextNotCovered
+
+TEXT, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5  # token types of GGUF that occur in byte-level vocabularies
+_VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥"}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tables of a byte-level BPE as a GGUF file holds them.
+
+    `tokens[id]` in GPT-2's byte alphabet, `merges` as "left right" in order of rank, `types[id]` (1 text, 3 control),
+    `pre` the name of the rule that cuts text before merging.
+    """
+
+    tokens: list[str]
+    merges: list[str]
+    types: list[int]
+    pre: str
+
+    def fault(self) -> str | None:
+        """What makes the tables unusable, or None."""
+        known = set(self.tokens)
+        text = {token for token, kind in zip(self.tokens, self.types, strict=False) if kind == TEXT}
+        if self.pre not in _PRE_TOKENIZERS:
+            return f"pre-tokenizer {self.pre!r} is not one of {sorted(_PRE_TOKENIZERS)}"
+        if len(self.types) != len(self.tokens):
+            return f"{len(self.tokens)} tokens but {len(self.types)} token types"
+        if len(known) != len(self.tokens):
+            return "the vocabulary lists a token twice"
+        if strange := set(self.types) - {TEXT, UNKNOWN, CONTROL, UNUSED}:
+            return f"token types {sorted(strange)} do not belong to a byte-level vocabulary"
+        if not all(token and _BYTE_OF.keys() >= set(token) for token in text):
+            return "a text token is not written in the byte alphabet"
+        for merge in self.merges:
+            left, _, right = merge.partition(" ")
+            if not {left, right, left + right} <= text:
+                return f"the merge {merge!r} uses or makes a token that is not in the vocabulary"
+        return None
+
+    def to_json(self) -> str:
+        """As text, for the cache."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Inverse of `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as tokens.
+
+    `ids`; `pieces`, one readable label per token; `offsets`, the characters of the text [start, end) that each token
+    touches: tokens that share a character have overlapping offsets.
+    """
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer:
+    """Text to ids and back. `decode(encode(text).ids) == text` for every text that `encode` accepts."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        typed = [kind == TEXT for kind in vocabulary.types]
+        self._bytes = [bytes(_BYTE_OF[c] for c in token) if text else token.encode("utf-8")
+                       for token, text in zip(vocabulary.tokens, typed, strict=True)]
+        # Control tokens stay out of the engine's vocabulary, so no typed text can produce them.
+        ids = {token: i for i, (token, text) in enumerate(zip(vocabulary.tokens, typed, strict=True)) if text}
+        self._engine = Engine(models.BPE(vocab=ids, merges=[tuple(m.split(" ")) for m in vocabulary.merges]))
+        self._engine.pre_tokenizer = _PRE_TOKENIZERS[vocabulary.pre]()
+        self.controls = {token: i for i, token in enumerate(vocabulary.tokens) if vocabulary.types[i] == CONTROL}
+        longest_first = sorted(self.controls, key=len, reverse=True)
+        self._control = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if longest_first else None
+        self._missing = bytes(b for b, c in enumerate(_BYTE_ALPHABET) if c not in ids)
+
+    @property
+    def size(self) -> int:
+        """V, the number of tokens, control tokens included."""
+        return len(self._bytes)
+
+    def encode(self, text: str, *, control: bool = False) -> Encoding:
+        """Cut `text` into tokens; nothing is added to it.
+
+        With `control`, the names of control tokens in the text (`<|im_start|>`) become those tokens; without, they are
+        text like any other. Raises TextNotCovered for characters that the vocabulary cannot write (a vocabulary learnt
+        from data need not hold every byte) and for halves of surrogate pairs, which are no characters.
+        """
+        self._check_covered(text)
+        parts = self._control.split(text) if control and self._control else [text]
+        ids: list[int] = []
+        for part in parts:
+            if control and part in self.controls:
+                ids.append(self.controls[part])
+            else:
+                ids.extend(self._engine.encode(part, add_special_tokens=False).ids)
+        return Encoding(tuple(ids), tuple(self.label(i) for i in ids), self._offsets(text, ids))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of `ids`; control tokens by their names, bytes that form no character as U+FFFD."""
+        return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
+
+    def token_bytes(self, token: int) -> bytes:
+        """The bytes that a token stands for. Raises TokenOutOfRange."""
+        if not 0 <= token < self.size:
+            raise TokenOutOfRange(token, self.size)
+        return self._bytes[token]
+
+    def label(self, token: int) -> str:
+        """A readable label: spaces ␣, newlines ↵, single bytes of a character ⟨E6⟩, invisible characters ⟨U+200B⟩."""
+        return readable(self.token_bytes(token))
+
+    def _check_covered(self, text: str) -> None:
+        data = text.encode("utf-8", errors="surrogatepass")
+        halves = any("\ud800" <= c <= "\udfff" for c in text) if b"\xed" in data else False
+        if halves or len(data.translate(None, self._missing)) != len(data):
+            raise TextNotCovered([c for c in dict.fromkeys(text) if self._uncovered(c)])
+
+    def _uncovered(self, char: str) -> bool:
+        data = char.encode("utf-8", errors="surrogatepass")
+        return "\ud800" <= char <= "\udfff" or any(b in self._missing for b in data)
+
+    def _offsets(self, text: str, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        data = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+        char_of = np.cumsum((data & 0xC0) != 0x80) - 1  # byte → index of the character it belongs to
+        ends = np.cumsum([len(self._bytes[i]) for i in ids])
+        starts = np.concatenate(([0], ends[:-1])) if len(ids) else ends
+        return tuple((int(char_of[a]), int(char_of[b - 1]) + 1) for a, b in zip(starts, ends, strict=True))
+
+
+def readable(data: bytes) -> str:
+    """Bytes as a label: what is a visible character stays, everything else is spelt out."""
+    text = data.decode("utf-8", errors="surrogateescape")
+    return "".join(_readable_char(char, first=i == 0) for i, char in enumerate(text))
+
+
+def _readable_char(char: str, *, first: bool) -> str:
+    if char in _VISIBLE:
+        return _VISIBLE[char]
+    if "\udc80" <= char <= "\udcff":  # surrogateescape's stand-in for a byte that is not part of a whole character
+        return f"⟨{ord(char) - 0xDC00:02X}⟩"
+    kind = unicodedata.category(char)
+    if kind[0] in "CZ" or "\ufe00" <= char <= "\ufe0f":
+        return f"⟨U+{ord(char):04X}⟩"
+    return "◌" + char if first and kind[0] == "M" else char
+
+
+def _byte_alphabet() -> str:
+    """GPT-2's table: index byte, value the character that stands for it. Printable Latin-1 stays itself."""
+    kept = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    spare = iter(range(0x100, 0x200))
+    return "".join(chr(b if b in kept else next(spare)) for b in range(256))
+
+
+_BYTE_ALPHABET = _byte_alphabet()
+_BYTE_OF = {char: byte for byte, char in enumerate(_BYTE_ALPHABET)}
+
+
+def _smollm() -> pre_tokenizers.PreTokenizer:
+    """SmolLM: every digit alone, then GPT-2's rule (contractions, words with their space, numbers, signs, spaces)."""
+    return pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+    ])
+
+
+_PRE_TOKENIZERS = {"smollm": _smollm}

@@ -1,0 +1,317 @@
+"""Every tensor of a forward pass under one registered name, computed when it is asked for.
+
+A `Trace` holds what was given (parameters, token ids, the mask, the captured residual stream) and computes any other
+named tensor from it by the written-out step that `core.steps` lists for it. The same object therefore serves three
+tokens worked by hand and a model of 135 million parameters, and what it shows is what it computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from core import steps
+from core.config import ModelConfig
+from core.errors import EditError, ShapeError, UnknownName
+
+Index = tuple[int, ...]
+Edits = Mapping[str, Mapping[Index, float]]  # trace name -> full index -> the value put there
+
+COMPUTED_BYTES = 64 * 2**20  # computed tensors kept per trace; older ones are computed again
+
+
+class Name(NamedTuple):
+    """Axes by letter (sizes of 1 are allowed where a tensor is broadcast), the role that gives the colour, the usual
+    operation, and what it reads under the usual pre-norm wiring (`core.steps.plan` has the wiring of a given model)."""
+
+    axes: tuple[str, ...]
+    role: str
+    op: str = "given"
+    reads: tuple[str, ...] = ()
+
+
+def _name(axes: str, role: str, op: str = "given", reads: str = "") -> Name:
+    return Name(tuple(axes.split()), role, op, tuple(reads.split()))
+
+
+_GLOBAL = {
+    "tokens": _name("B T", "token"),
+    "positions": _name("B T", "token"),
+    "mask": _name("B H Tq Tk", "mask"),
+    "embedding": _name("V D", "parameter"),
+    "position_table": _name("P D", "parameter"),
+    "embed": _name("B T D", "residual", "lookup", "embedding tokens"),
+    "pos_embed": _name("B T D", "residual", "lookup", "position_table positions"),
+    "final_gamma": _name("D", "parameter"),
+    "final_beta": _name("D", "parameter"),
+    "w_vocab": _name("D V", "parameter"),
+    "final_norm": _name("B T D", "residual", "norm", "out final_gamma final_beta"),
+    "logits": _name("B T V", "logit", "project", "final_norm w_vocab"),
+}
+_BLOCK = {
+    "wq": _name("D HDh", "parameter"), "wk": _name("D HkvDh", "parameter"), "wv": _name("D HkvDh", "parameter"),
+    "wo": _name("HDh D", "parameter"),
+    "bq": _name("HDh", "parameter"), "bk": _name("HkvDh", "parameter"), "bv": _name("HkvDh", "parameter"),
+    "bo": _name("D", "parameter"),
+    "q_gamma": _name("Dh", "parameter"), "k_gamma": _name("Dh", "parameter"),
+    "gamma1": _name("D", "parameter"), "beta1": _name("D", "parameter"),
+    "gamma2": _name("D", "parameter"), "beta2": _name("D", "parameter"),
+    "w_gate": _name("D F", "parameter"), "w_up": _name("D F", "parameter"), "w_down": _name("F D", "parameter"),
+    "w1": _name("D F", "parameter"), "b1": _name("F", "parameter"),
+    "w2": _name("F D", "parameter"), "b2": _name("D", "parameter"),
+    "in": _name("B T D", "residual", "add", "embed pos_embed"),
+    "norm1": _name("B T D", "residual", "norm", "in gamma1 beta1"),
+    "q_proj": _name("B T HDh", "query", "project", "norm1 wq bq"),
+    "k_proj": _name("B T HkvDh", "key", "project", "norm1 wk bk"),
+    "v_proj": _name("B T HkvDh", "value", "project", "norm1 wv bv"),
+    "q": _name("B H T Dh", "query", "split_heads", "q_proj"),
+    "k": _name("B Hkv T Dh", "key", "split_kv_heads", "k_proj"),
+    "v": _name("B Hkv T Dh", "value", "split_kv_heads", "v_proj"),
+    "q_norm": _name("B H T Dh", "query", "head_norm", "q q_gamma"),
+    "k_norm": _name("B Hkv T Dh", "key", "head_norm", "k k_gamma"),
+    "q_rot": _name("B H T Dh", "query", "rotate", "q positions"),
+    "k_rot": _name("B Hkv T Dh", "key", "rotate", "k positions"),
+    "scores": _name("B H Tq Tk", "score", "score", "q_rot k_rot"),
+    "scaled": _name("B H Tq Tk", "score", "scale", "scores"),
+    "masked": _name("B H Tq Tk", "score", "mask", "scaled mask"),
+    "weights": _name("B H Tq Tk", "weight", "softmax", "masked"),
+    "context": _name("B H Tq Dh", "value", "mix", "weights v"),
+    "concat": _name("B T HDh", "value", "merge_heads", "context"),
+    "attn_out": _name("B T D", "residual", "project", "concat wo bo"),
+    "resid_mid": _name("B T D", "residual", "add", "in attn_out"),
+    "norm2": _name("B T D", "residual", "norm", "resid_mid gamma2 beta2"),
+    "gate": _name("B T F", "hidden", "project", "norm2 w_gate"),
+    "activated": _name("B T F", "hidden", "silu", "gate"),
+    "up": _name("B T F", "hidden", "project", "norm2 w_up"),
+    "hidden": _name("B T F", "hidden", "multiply", "activated up"),
+    "ffn_out": _name("B T D", "residual", "project", "hidden w_down"),
+    "resid_out": _name("B T D", "residual", "add", "norm1 ffn_out"),
+    "out": _name("B T D", "residual", "add", "resid_mid ffn_out"),
+}
+NAMES: dict[str, Name] = {**_GLOBAL, **{f"blocks.{{l}}.{short}": name for short, name in _BLOCK.items()}}
+
+_BLOCK_NAME = re.compile(r"blocks\.(\d+)\.(\w+)")
+_ORDER = {template: place for place, template in enumerate(NAMES)}
+
+
+def template(name: str) -> str:
+    """The registered form of a name: "blocks.3.q" -> "blocks.{l}.q". Raises UnknownName when there is none."""
+    match = _BLOCK_NAME.fullmatch(name)
+    registered = f"blocks.{{l}}.{match[2]}" if match else name
+    if registered not in NAMES:
+        raise UnknownName(name)
+    return registered
+
+
+def registered(name: str) -> Name:
+    """The registry's entry for a name. Raises UnknownName."""
+    return NAMES[template(name)]
+
+
+class Check(NamedTuple):
+    """What the numbers were compared with: `kind` is "stream" (the block's output, written out, against the next
+    block's captured input, fused) or "sdpa" (the context against torch's fused attention on the same q, k, v)."""
+
+    kind: str
+    name: str
+    difference: float
+
+
+class Trace:
+    """A read-only mapping from registered names to tensors.
+
+    `tokens` are the labels of the rows, for the first batch entry; `source` says where the numbers come from. Built
+    either from given tensors (`core.worked`) or by passing an empty one to `Decoder.forward`.
+    """
+
+    def __init__(
+        self, *, tokens: Sequence[str] = (), source: str = "", config: ModelConfig | None = None,
+        given: Mapping[str, Tensor] | None = None, scale: float | None = None,
+    ) -> None:
+        self.tokens = list(tokens)
+        self.source = source
+        self.scale = scale
+        self.stream: list[Tensor] = []
+        self._edits: dict[str, dict[Index, float]] = {}
+        self._computed: OrderedDict[str, Tensor] = OrderedDict()
+        self._given: dict[str, Tensor] = {}
+        if config is not None:
+            self.begin(config, given or {})
+
+    # Recording: called by the decoder, once, before and during its forward pass.
+
+    def begin(self, config: ModelConfig, given: Mapping[str, Tensor]) -> None:
+        """Take the configuration and the given tensors; sizes are checked against it. Raises ShapeError, UnknownName."""
+        self.config = config
+        self.steps = steps.plan(config)
+        self._sizes: dict[str, int] = dict(config.sizes)
+        for name, tensor in given.items():
+            self._check_shape(name, tensor)
+            self._given[name] = tensor
+        self._available = self._reachable()
+
+    def capture(self, layer: int, x: Tensor) -> None:
+        """Keep the residual stream: the input of `layer`, or after the last block the final output. x (B, T, D)."""
+        if len(self.stream) != layer:
+            raise ShapeError("the stream is captured once, layer by layer", layer=(layer,), have=(len(self.stream),))
+        self.stream.append(x)
+        if layer < self.config.layers:
+            self._check_shape(f"blocks.{layer}.in", x)
+            self._given[f"blocks.{layer}.in"] = x
+
+    # Reading.
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The tensor of that name; computed now if it is neither given nor kept. Raises UnknownName."""
+        if name in self._computed:
+            self._computed.move_to_end(name)
+            return self._computed[name]
+        if name in self._given and name not in self._edits:
+            return self._given[name]
+        if name not in self._available:
+            template(name)
+            raise UnknownName(name, self.names())
+        value = self._apply_edits(name, self._given[name] if name in self._given else self._compute(name))
+        self._check_shape(name, value)
+        self._keep(name, value)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._available
+
+    def names(self) -> list[str]:
+        """Every name that this trace can give, in the order of the computation."""
+        return sorted(self._available, key=_place)
+
+    def axes(self, name: str) -> tuple[str, ...]:
+        """The axis letters of a tensor. Raises UnknownName."""
+        return registered(name).axes
+
+    def is_given(self, name: str) -> bool:
+        """Whether the tensor was put in (a parameter, an input, the captured stream) rather than computed here."""
+        return name in self._given
+
+    def attention_input(self, layer: int) -> str:
+        """The name of what the projections of a layer read: `norm1` with pre-norm, else `in`."""
+        return self.steps[f"blocks.{layer}.q_proj"].reads[0]
+
+    # Editing.
+
+    @property
+    def edits(self) -> Edits:
+        """The values put in place of computed or given ones."""
+        return self._edits
+
+    def edited(self, edits: Edits) -> Self:
+        """A trace in which single entries hold other values, and everything after them follows.
+
+        Edits of a computed tensor cut its link to what it was made from, at those entries. Raises EditError when an
+        index does not exist or a value is not finite, UnknownName for a name that this trace does not have.
+        """
+        merged = {name: dict(cells) for name, cells in self._edits.items()}
+        for name, cells in edits.items():
+            if name not in self._available:
+                raise UnknownName(name, self.names())
+            for index, value in cells.items():
+                self._check_edit(name, index, value)
+                merged.setdefault(name, {})[tuple(index)] = float(value)
+        return self._variant(edits=merged, scale=self.scale)
+
+    def with_scale(self, scale: float) -> Self:
+        """The same trace with another factor between `scores` and `scaled`."""
+        return self._variant(edits=self._edits, scale=scale)
+
+    def _variant(self, *, edits: dict[str, dict[Index, float]], scale: float | None) -> Self:
+        """Changed numbers make the captured stream stale, so a variant recomputes every block from the first input."""
+        changed = bool(edits) or scale != self.scale
+        other = type(self)(tokens=self.tokens, source=self.source, scale=scale)
+        stale = {f"blocks.{layer}.in" for layer in range(1, self.config.layers)} if changed else set()
+        if "embed" in self._available:
+            stale.add("blocks.0.in")
+        other.begin(self.config, {name: t for name, t in self._given.items() if name not in stale})
+        other.stream = [] if changed else self.stream
+        other._edits = edits
+        return other
+
+    def _check_edit(self, name: str, index: Iterable[int], value: float) -> None:
+        tensor, at = self[name], tuple(index)
+        if not tensor.is_floating_point():
+            raise EditError(name, at, "only real numbers can be edited")
+        if len(at) != tensor.ndim or any(not 0 <= i < n for i, n in zip(at, tensor.shape, strict=True)):
+            raise EditError(name, at, f"there is no such entry in {list(tensor.shape)}")
+        if not torch.isfinite(torch.tensor(value, dtype=torch.float32)):
+            raise EditError(name, at, f"{value} is not a finite float32")
+
+    def _apply_edits(self, name: str, value: Tensor) -> Tensor:
+        cells = self._edits.get(name)
+        if not cells:
+            return value
+        value = value.clone()
+        for index, number in cells.items():
+            value[index] = number
+        return value
+
+    # Checking.
+
+    def check(self, layer: int) -> Check | None:
+        """The largest difference between the written-out steps of a layer and a fused kernel, or None if neither can
+        be compared (an edit sits between q and context, or the trace does not reach that far)."""
+        if self.stream:
+            name = f"blocks.{layer}.out"
+            return Check("stream", name, _largest_difference(self[name], self.stream[layer + 1]))
+        block = f"blocks.{layer}."
+        if block + "context" not in self or block + "scores" not in self or self.scale is not None:
+            return None
+        if any(block + short in self._edits for short in ("scores", "scaled", "masked", "weights", "context")):
+            return None
+        q, k = (self[name] for name in self.steps[block + "scores"].reads)
+        fused = steps.fused_attention(q, k, self[block + "v"], self["mask"] if "mask" in self else None)
+        return Check("sdpa", block + "context", _largest_difference(self[block + "context"], fused))
+
+    # Inside.
+
+    def _compute(self, name: str) -> Tensor:
+        step = self.steps[name]
+        return steps.run(step, self.config, [self[read] for read in step.reads], self.scale)
+
+    def _reachable(self) -> set[str]:
+        """Given names, and every step all of whose operands are reachable; the plan is in order, so once through."""
+        found = set(self._given)
+        for name, step in self.steps.items():
+            if all(read in found for read in step.reads):
+                found.add(name)
+        return found
+
+    def _keep(self, name: str, value: Tensor) -> None:
+        self._computed[name] = value
+        total = sum(t.nbytes for t in self._computed.values())
+        while total > COMPUTED_BYTES and len(self._computed) > 1:
+            total -= self._computed.popitem(last=False)[1].nbytes
+
+    def _check_shape(self, name: str, tensor: Tensor) -> None:
+        axes = registered(name).axes
+        if tensor.ndim != len(axes):
+            raise ShapeError(f"{name} has axes {list(axes)}", tensor=tensor.shape)
+        for axis, size in zip(axes, tensor.shape, strict=True):
+            if name == "mask" and size == 1:
+                continue
+            known = self._sizes.setdefault(axis, size)
+            if known != size:
+                raise ShapeError(f"{name} has axis {axis} of {known}", tensor=tensor.shape)
+
+
+def _place(name: str) -> tuple[int, int, int]:
+    """Order of the computation: input names, then block by block, then the output names."""
+    match = _BLOCK_NAME.fullmatch(name)
+    if match:
+        return 1, int(match[1]), _ORDER[template(name)]
+    return (2 if name in ("final_gamma", "final_beta", "w_vocab", "final_norm", "logits") else 0), 0, _ORDER[name]
+
+
+def _largest_difference(a: Tensor, b: Tensor) -> float:
+    return float((a.double() - b.double()).abs().max())
