@@ -86,7 +86,7 @@ class Decoder(nn.Module):
         and ShapeError when there are more tokens than positions.
         """
         config = self.config
-        batch, length = ids.shape
+        length = ids.shape[1]
         if length < 1 or length > config.max_positions:
             raise ShapeError(f"from 1 to {config.max_positions} tokens", ids=ids.shape)
         positions = _positions(ids, allowed)  # (B, T)

@@ -44,7 +44,7 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     width = x.shape[-1]
     if n_heads < 1 or width % n_heads:
         raise Indivisible("width", width, "heads", n_heads)
-    per_head = x.unflatten(-1, (n_heads, width // n_heads))  # (…, T, H, Dh)
+    per_head = x.reshape(*x.shape[:-1], n_heads, width // n_heads)  # (…, T, H, Dh)
     return per_head.transpose(-3, -2)  # (…, H, T, Dh)
 
 
@@ -124,7 +124,7 @@ def mask_scores(scaled: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """exp(s − max) / Σ exp(s − max) over the last axis. A row of −inf only gives zeros, where plain softmax gives NaN."""
+    """exp(s − max) / Σ exp(s − max) over the last axis. A row of −inf only gives zeros (plain softmax: NaN)."""
     top = scores.amax(dim=-1, keepdim=True)  # (…, Tq, 1)
     top = top.masked_fill(top == NEG_INF, 0.0)
     exponentials = torch.exp(scores - top)
@@ -163,5 +163,5 @@ def _per_group(left: Tensor, right: Tensor) -> Tensor:
     heads, kv_heads = left.shape[-3], right.shape[-3]
     if kv_heads < 1 or heads % kv_heads:
         raise Indivisible("heads", heads, "kv_heads", kv_heads)
-    grouped = left.unflatten(-3, (kv_heads, heads // kv_heads))  # (…, Hkv, H/Hkv, m, n)
+    grouped = left.reshape(*left.shape[:-3], kv_heads, heads // kv_heads, *left.shape[-2:])  # (…, Hkv, H/Hkv, m, n)
     return (grouped @ right.unsqueeze(-3)).flatten(-4, -3)  # (…, H, m, p)

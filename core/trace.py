@@ -146,7 +146,7 @@ class Trace:
     # Recording: called by the decoder, once, before and during its forward pass.
 
     def begin(self, config: ModelConfig, given: Mapping[str, Tensor]) -> None:
-        """Take the configuration and the given tensors; sizes are checked against it. Raises ShapeError, UnknownName."""
+        """Take the configuration and the given tensors; sizes are checked. Raises ShapeError, UnknownName."""
         self.config = config
         self.steps = steps.plan(config)
         self._sizes: dict[str, int] = dict(config.sizes)
@@ -270,7 +270,7 @@ class Trace:
         if any(block + short in self._edits for short in ("scores", "scaled", "masked", "weights", "context")):
             return None
         q, k = (self[name] for name in self.steps[block + "scores"].reads)
-        fused = steps.fused_attention(q, k, self[block + "v"], self["mask"] if "mask" in self else None)
+        fused = steps.fused_attention(q, k, self[block + "v"], self["mask"])
         return Check("sdpa", block + "context", _largest_difference(self[block + "context"], fused))
 
     # Inside.

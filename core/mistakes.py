@@ -1,0 +1,56 @@
+"""Common mistakes, really carried out on the numbers of a trace, beside what is right."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from core import ops
+from core.errors import UnknownOption
+from core.trace import Trace
+
+SCORES = ("unscaled", "model_width", "times_root", "untransposed")
+
+
+class Comparison(NamedTuple):
+    """The right result and the wrong one, both (B, H, Tq, Tk), their difference wrong − right, and the largest
+    absolute difference. When the wrong way cannot even be computed, `error` is what torch said and `wrong` is None."""
+
+    right: Tensor
+    wrong: Tensor | None
+    difference: Tensor | None
+    largest: float | None
+    error: str | None
+
+
+def scores(trace: Trace, layer: int, kind: str) -> Comparison:
+    """The scaled scores of a layer done wrong.
+
+    "unscaled" leaves the division out; "model_width" divides by √D instead of √Dh; "times_root" divides by Dh^−½, that
+    is multiplies by √Dh; "untransposed" multiplies Q by K as it stands.
+    """
+    block = f"blocks.{layer}."
+    right = trace[block + "scaled"]
+    q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
+    if kind == "untransposed":
+        try:
+            q[0, 0] @ k[0, 0]  # one head is enough to hear what torch says
+        except RuntimeError as error:
+            return Comparison(right, None, None, None, str(error))
+        raw = q @ k.repeat_interleave(trace.config.group, dim=1)
+        return _compare(right, ops.scale_scores(raw, ops.default_scale(trace.config.head_dim)))
+    factors = {"unscaled": 1.0, "model_width": 1 / math.sqrt(trace.config.width),
+               "times_root": math.sqrt(trace.config.head_dim)}
+    if kind not in factors:
+        raise UnknownOption("kind", kind, SCORES)
+    return _compare(right, trace.with_scale(factors[kind])[block + "scaled"])
+
+
+def _compare(right: Tensor, wrong: Tensor) -> Comparison:
+    if right.shape != wrong.shape:
+        return Comparison(right, wrong, None, None, None)
+    difference = wrong - right
+    return Comparison(right, wrong, difference, float(torch.nan_to_num(difference).abs().max()), None)

@@ -1,0 +1,121 @@
+"""PyTorch programs that reproduce the numbers of a page, on their own: nothing of this project is imported.
+
+Small numbers stand in the program; larger ones are loaded from the file that the page offers beside it. A test runs
+every program and compares its result with the trace.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from core.rope import frequencies
+from core.trace import Trace
+
+INLINE_NUMBERS = 256  # more than that many numbers, and the program loads a file instead
+
+
+class Program(NamedTuple):
+    """`code` leaves its result in a variable `result`; `arrays` is what the file `file` must hold (empty: no file)."""
+
+    code: str
+    file: str
+    arrays: dict[str, np.ndarray]
+
+
+def scores(trace: Trace, layer: int) -> Program:
+    """From X, or from Q and K where one of them was edited or given, to S (B, H, Tq, Tk)."""
+    block = f"blocks.{layer}."
+    q, k = trace.steps[block + "scores"].reads
+    if _cut(trace, layer) or trace.attention_input(layer) not in trace:
+        inputs = {"q": trace[q], "k": trace[k]}
+        body = ["# q (B, H, T, Dh) and k (B, Hkv, T, Dh)"]
+    else:
+        inputs, body = _projected(trace, layer)
+    group = trace.config.group
+    if group > 1:
+        body.append(f"k = k.repeat_interleave({group}, dim=1)  # (B, H, T, Dh): {group} query heads read one KV head")
+    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", "result = raw / math.sqrt(q.shape[-1])", "print(result)"]
+    return _program("scores", inputs, body)
+
+
+def _cut(trace: Trace, layer: int) -> bool:
+    """Whether an edit sits after the projections, so that q or k no longer come from X as a whole."""
+    made = ("q_proj", "k_proj", "q", "k", "q_norm", "k_norm", "q_rot", "k_rot")
+    return any(f"blocks.{layer}.{short}" in trace.edits for short in made)
+
+
+def _projected(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
+    config, block = trace.config, f"blocks.{layer}."
+    inputs = {"x": trace[trace.attention_input(layer)]}
+    names = [name for name in ("wq", "wk", "bq", "bk", "q_gamma", "k_gamma") if block + name in trace]
+    inputs |= {name: trace[block + name] for name in names}
+    body = ["# x (B, T, D), wq (D, H·Dh), wk (D, Hkv·Dh)"]
+    for letter, heads, axis in (("q", config.heads, "H"), ("k", config.kv_heads, "Hkv")):
+        bias = f" + b{letter}" if config.qkv_bias else ""
+        body.append(f"{letter} = (x @ w{letter}{bias}).unflatten(-1, ({heads}, {config.head_dim}))"
+                    f".transpose(1, 2)  # (B, {axis}, T, Dh)")
+    if config.qk_norm:
+        body += [f"{x} = {x} * torch.rsqrt({x}.square().mean(-1, keepdim=True) + {config.norm_eps}) * {x}_gamma"
+                 for x in "qk"]
+    if config.positions == "rope":
+        rope_inputs, lines = _rope(trace)
+        inputs |= rope_inputs
+        body += lines
+    return inputs, body
+
+
+def _rope(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
+    config = trace.config
+    width = config.rotary_dim
+    adjacent = config.rope_pairing == "adjacent"
+    first, second = ("0::2", "1::2") if adjacent else (f":{width // 2}", f"{width // 2}:{width}")
+    join = "torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)" if adjacent \
+        else "torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)"
+    take = f"t[..., :{width}]" if adjacent and width < config.head_dim else "t"
+    rest = f", t[..., {width}:]" if width < config.head_dim else ""
+    result = f"torch.cat(({join}{rest}), dim=-1)" if rest else join
+    inputs = {"positions": trace["positions"],
+              "theta": frequencies(width, config.rope_base, config.rope_scaling)}
+    lines = [
+        "angle = positions[:, None, :, None].double() * theta  # (B, 1, T, pairs)",
+        "cos, sin = angle.cos().float(), angle.sin().float()",
+        "def turn(t):",
+        f"    a, b = {take}[..., {first}], {take}[..., {second}]",
+        f"    return {result}",
+        "q, k = turn(q), turn(k)  # RoPE",
+    ]
+    return inputs, lines
+
+
+def _program(stage: str, inputs: dict[str, Tensor], body: list[str]) -> Program:
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in inputs.items()}
+    if sum(array.size for array in arrays.values()) <= INLINE_NUMBERS:
+        head = ["import math", "", "import torch", ""]
+        head += [_literal(name, array) for name, array in arrays.items()]
+        return Program("\n".join([*head, *body]) + "\n", "", {})
+    file = f"{stage}.npz"
+    head = ["import math", "", "import numpy as np", "import torch", "", f'numbers = np.load("{file}")']
+    head += [f'{name} = torch.from_numpy(numbers["{name}"])' for name in arrays]
+    return Program("\n".join([*head, *body]) + "\n", file, arrays)
+
+
+def _literal(name: str, array: np.ndarray) -> str:
+    """An assignment whose rows stand under one another."""
+    dtype = ", dtype=torch.float64" if array.dtype == np.float64 else ""
+    opening = f"{name} = torch.tensor("
+    return f"{opening}{_nested(array, len(opening))}{dtype})"
+
+
+def _nested(array: np.ndarray, indent: int) -> str:
+    if array.ndim == 1:
+        return "[" + ", ".join(_number(value) for value in array) + "]"
+    separator = ",\n" + " " * (indent + 1)
+    return "[" + separator.join(_nested(part, indent + 1) for part in array) + "]"
+
+
+def _number(value: np.generic) -> str:
+    """The shortest decimal that reads back to the same number of its type."""
+    return str(value.item()) if value.dtype.kind == "i" else repr(float(str(value)))

@@ -1,0 +1,144 @@
+"""The worked examples: the source documents' own, and one of ours that runs through every stage.
+
+These are the only hand-chosen numbers in the project. Each example is a function of its switches that returns a
+`Trace`; an independent NumPy script in the tests computes the same values in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+
+from core import ops
+from core.config import ModelConfig
+from core.errors import UnknownOption
+from core.trace import Trace
+
+Mask = Literal["none", "causal"]
+
+
+def single_head(mask: Mask = "none") -> Trace:
+    """The single head of D0 §6, with the causal mask of its §7 as a switch: B=1, T=3, D=2, H=1, Dh=2."""
+    config = ModelConfig(vocab=1, width=2, layers=1, heads=1, kv_heads=1, head_dim=2, ffn_width=1, max_positions=3,
+                         norm="none", positions="none", ffn="none")
+    given = {
+        "blocks.0.in": torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]),
+        "blocks.0.wq": torch.tensor([[1.0, 0.0], [0.0, 1.0]]),
+        "blocks.0.wk": torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
+        "blocks.0.wv": torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+        "mask": _mask(mask, 3),
+    }
+    return Trace(tokens=["1", "2", "3"], source="single_head", config=config, given=given)
+
+
+BLOCK_VOCABULARY = ["the", "cat", "sees", "a", "dog", "and", "it", "runs", "small", "red", "fast", "."]
+BLOCK_PROMPT = [0, 1, 2, 3]
+
+
+def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
+    """Ours: "the cat sees a" through one pre-norm block to the logits. T=4, D=4, H=2, Hkv=2 or 1, Dh=2, F=8, V=12.
+
+    RMSNorm, learned positions, a ReLU feed-forward, all parameters small integers. With `kv_heads=1` both query heads
+    read the first KV head. Either way the likeliest next token is "dog".
+    """
+    if kv_heads not in (1, 2):
+        raise UnknownOption("kv_heads", kv_heads, ["1", "2"])
+    config = ModelConfig(vocab=12, width=4, layers=1, heads=2, kv_heads=kv_heads, head_dim=2, ffn_width=8,
+                         max_positions=4, norm="rms", norm_eps=1e-5, positions="learned", ffn="relu")
+    kv_width = 2 * kv_heads
+    given = {
+        "tokens": torch.tensor([BLOCK_PROMPT]),
+        "positions": torch.arange(4)[None],
+        "mask": _mask(mask, 4),
+        "embedding": _matrix(_EMBEDDING), "position_table": _matrix(_POSITIONS),
+        "blocks.0.wq": _matrix(_WQ),
+        "blocks.0.wk": _matrix(_WK)[:, :kv_width], "blocks.0.wv": _matrix(_WV)[:, :kv_width],
+        "blocks.0.wo": _matrix(_WO), "blocks.0.w1": _matrix(_W1), "blocks.0.w2": _matrix(_W2),
+        "blocks.0.gamma1": torch.ones(4), "blocks.0.gamma2": torch.ones(4), "final_gamma": torch.ones(4),
+        "w_vocab": _matrix(_W_VOCAB),
+    }
+    return Trace(tokens=[BLOCK_VOCABULARY[i] for i in BLOCK_PROMPT], source="block", config=config, given=given)
+
+
+def _mask(kind: str, length: int) -> torch.Tensor:
+    if kind == "none":
+        return torch.zeros(1, 1, length, length)
+    if kind == "causal":
+        return ops.causal_mask(length)[None, None]
+    raise UnknownOption("mask", kind, ["none", "causal"])
+
+
+def _matrix(text: str) -> torch.Tensor:
+    return torch.tensor([[float(number) for number in row.split()] for row in text.strip().splitlines()])
+
+
+_EMBEDDING = """
+     1  0  0  1
+     2  1  0  0
+     0  2  1  0
+     1  0  1  0
+     2  0  0  1
+     0  0  1  1
+     1  1  0  1
+     0  1  2  0
+     0  0  2  1
+     1  2  0  0
+     0  1  1  1
+     0  0  0  2
+"""
+_POSITIONS = """
+     0  0  0  0
+     0  1  0  0
+     0  0  1  0
+     0  0  0  1
+"""
+_WQ = """
+     0  0  0 -1
+     1  0  0  1
+    -1 -1 -1  0
+    -1 -1  0 -1
+"""
+_WK = """
+     0  0 -1  1
+     1  0  0  0
+     0  0  1  0
+     0 -1  0 -1
+"""
+_WV = """
+     0 -1  0  0
+    -1  1 -1  0
+     1  0  1 -1
+     0  0 -1  1
+"""
+_WO = """
+     1  0  0  0
+    -1  0 -1  1
+    -1  0  1  0
+     0 -1  1  0
+"""
+_W1 = """
+     1  0 -1  0  1  0  0  1
+     0  1  0 -1  1  0  1  0
+     0  0  1  1  0  1 -1  0
+     1 -1  0  0  0  1  0  1
+"""
+_W2 = """
+     1  0  0  0
+     0  1  0  0
+     0  0  1  0
+     0  0  0  1
+     1  0  0 -1
+     0  1  0  0
+     0  0  1  0
+    -1  0  0  1
+"""
+_W_VOCAB = """
+    -1  0  0 -1  0  0 -1 -1  0  0 -1 -1
+     0  2  1  1  2 -1 -1 -1 -1  0  0  0
+     1 -2  0  2  1  0 -1  0 -1 -1  0  0
+     1  2 -1 -2  2  0  0  1  0  1  1 -1
+"""
+
+EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block}
