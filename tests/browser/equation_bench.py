@@ -1,0 +1,119 @@
+"""A page with one equation, chosen by `?case=`: what the browser tests of the component run against."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from ui.equation import Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax, equation
+
+Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+K = np.array([[1, 0], [1, 1], [2, 1]], np.float32)
+HOSTILE = ["<script>window.hit=1</script>", "🦊 fox", "שלום"]
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Along the rows; in float64, so that it is not the component's own arithmetic."""
+    power = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
+    return (power / power.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def edited(values: np.ndarray, name: str, edits: dict[str, dict[str, float]]) -> np.ndarray:
+    """The values with the edits of that name put in."""
+    values = values.copy()
+    for cell, number in edits.get(name, {}).items():
+        row, col = map(int, cell.split(","))
+        values[row, col] = number
+    return values
+
+
+def single_head(q: np.ndarray, k: np.ndarray, *, labels: list[str] | None = None, upto: str = "scaled",
+                hidden: tuple[tuple[int, int], ...] = (), cut: bool = False) -> tuple[list[Frame], list[Rule]]:
+    """Q × Kᵀ = QKᵀ, ÷ √Dh = S, and on request + M and softmax."""
+    tokens = tuple(labels or ())
+    rows, cols = Axis("T", "query: reads ↓", tokens), Axis("T", "key: is read →", tokens)
+    raw = q @ k.T
+    scaled = (raw / np.float32(np.sqrt(q.shape[1]))).astype(np.float32)
+    frames = [
+        Frame("q", "blocks.0.q", "Q", "query", q, Axis("T", "", tokens), Axis("Dh"), editable=True),
+        Frame("k", "blocks.0.k", "Kᵀ", "key", k.T, Axis("Dh"), Axis("T", "", tokens), sign="×", transposed=True, editable=True),
+        Frame("raw", "blocks.0.scores", "QKᵀ", "score", raw, rows, cols, sign="=", cut=cut),
+        Frame("s", "blocks.0.scaled", "S", "score", scaled, rows, cols, sign=f"÷ √{q.shape[1]} =", hidden=hidden),
+    ]
+    rules: list[Rule] = [
+        Matmul("raw", "q", "k", "Dh"),
+        Scale("s", "raw", float(np.sqrt(q.shape[1])), f"√{q.shape[1]}"),
+    ]
+    if upto == "weights":
+        mask = np.triu(np.full(scaled.shape, -np.inf, np.float32), 1)
+        masked = scaled + mask
+        frames = [
+            frames[3].__class__(**{**vars(frames[3]), "sign": ""}),
+            Frame("m", "mask", "M", "mask", mask, Axis("T"), Axis("T"), sign="+", compact=True),
+            Frame("sm", "blocks.0.masked", "S+M", "score", masked, rows, cols, sign="="),
+            Frame("a", "blocks.0.weights", "A", "weight", softmax(masked), rows, cols, sign="softmax →", row_sums=True, shade=(0, 1)),
+        ]
+        rules = [Add("sm", "s", "m"), Softmax("a", "sm")]
+    return frames, rules
+
+
+def random_head(t: int, d: int, seed: int = 0) -> tuple[list[Frame], list[Rule]]:
+    """A head of that size with seeded normal numbers."""
+    rng = np.random.default_rng(seed)
+    q, k = (rng.normal(size=(t, d)).astype(np.float32) for _ in range(2))
+    return single_head(q, k)
+
+
+case = st.query_params.get("case", "d0")
+st.set_page_config(layout="wide")
+if st.query_params.get("sidebar"):
+    st.sidebar.write("sidebar")
+edits_now = st.session_state.setdefault("edits", {})
+seq = st.session_state.setdefault("seq", 0)
+rev = st.session_state.setdefault("rev", 0)
+q, k = edited(Q, "blocks.0.q", edits_now), edited(K, "blocks.0.k", edits_now)
+hidden_note = ""
+pin = None
+decimals = 3
+if case == "d0":
+    frames, rules = single_head(q, k)
+elif case == "pin":
+    frames, rules = single_head(q, k)
+    pin = Pin("s", "blocks.0.scaled", 1, 2)
+elif case == "labels":
+    frames, rules = single_head(q, k, labels=HOSTILE)
+elif case == "repeat":
+    frames, rules = single_head(q, k, labels=["the", "cat", "the"])
+elif case == "weights":
+    frames, rules = single_head(q, k, upto="weights", labels=["猫", "追", "球"])
+elif case == "hidden":
+    frames, rules = single_head(q, k, hidden=((1, 2),))
+    hidden_note = "Answer the question to see it."
+elif case == "cut":
+    frames, rules = single_head(q, k, cut=True)
+else:
+    rows, cols = map(int, case.split("x"))
+    frames, rules = random_head(rows, cols)
+if st.query_params.get("bias"):
+    frames.append(Frame("d", "decoy", "B", "norm", -Q, Axis("T"), Axis("D", total=7), sign="·"))
+
+state = equation(frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note)
+if state.edits is not None and state.edits.seq > seq and state.edits.rev == rev:
+    st.session_state.edits, st.session_state.seq = state.edits.map, state.edits.seq
+    st.rerun()
+
+
+def reset() -> None:
+    """Drop every edit, as the application does when the address changes."""
+    st.session_state.edits, st.session_state.seq = {}, 0
+    st.session_state.rev += 1
+
+
+st.button("Reset", on_click=reset)
+st.html(f"<pre id='said'>{json.dumps({'edits': edits_now, 'pin': state.pin and vars(state.pin)})}</pre>")

@@ -1,0 +1,413 @@
+"""The equation: an operation drawn with its operands, every cell explained by the cells it was made from.
+
+Python sends frames (what is drawn) and rules (how one frame follows from others); the browser draws, lights,
+steps and writes the arithmetic without a round trip, and sends back edits and the pinned cell. Both are treated
+as hostile: `read_edits` and `read_pin` keep only what fits the frames.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from ui.theme import AXES, ROLES, role_css
+
+MAX_SIDE = 128  # values per side that one frame may carry; more is sent as a window with offset and total
+_BIGGEST = float(np.finfo(np.float32).max)
+_SAFE_INTEGER = 2**53
+
+EditMap = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a frame.
+
+    `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
+    per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
+    """
+
+    axis: str
+    word: str = ""
+    labels: Sequence[str] = ()
+    offset: int = 0
+    total: int | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One matrix of the equation; `values` (rows, columns) as displayed, NaN or listed in `hidden` shown as "?".
+
+    `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
+    slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
+    shading; None takes the values' own, with 0 in it. `cut` marks a result that an edit replaced.
+    """
+
+    id: str
+    name: str
+    label: str
+    role: str
+    values: npt.NDArray[np.float32]
+    rows: Axis
+    cols: Axis
+    sign: str = ""
+    slice: str = ""
+    transposed: bool = False
+    editable: bool = False
+    shade: tuple[float, float] | None = None
+    hidden: Sequence[tuple[int, int]] = ()
+    row_sums: bool = False
+    cut: bool = False
+    compact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
+            raise ValueError(f"frame {self.id!r}: values {self.values.shape} are not a matrix of 1 to {MAX_SIDE} per side")
+        if self.role not in ROLES:
+            raise ValueError(f"frame {self.id!r}: no role {self.role!r}")
+        for axis, size in zip((self.rows, self.cols), self.values.shape, strict=True):
+            if axis.axis not in AXES:
+                raise ValueError(f"frame {self.id!r}: no axis {axis.axis!r}")
+            if len(axis.labels) not in (0, size):
+                raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
+            if axis.offset < 0 or axis.offset + size > self._total(axis, size):
+                raise ValueError(f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}")
+
+    @staticmethod
+    def _total(axis: Axis, size: int) -> int:
+        return size if axis.total is None else axis.total
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the whole displayed matrix, of which the values may be a window."""
+        rows, cols = self.values.shape
+        return self._total(self.rows, rows), self._total(self.cols, cols)
+
+    def payload(self) -> dict[str, Any]:
+        """The frame as JSON without NaN, ∞ or NumPy scalars; hidden values do not leave Python."""
+        values = np.array(self.values, dtype="<f4")
+        for row, col in self.hidden:
+            values[row, col] = np.nan
+        axes = [
+            {"axis": a.axis, "word": a.word, "labels": list(a.labels), "offset": a.offset, "total": total}
+            for a, total in zip((self.rows, self.cols), self.shape, strict=True)
+        ]
+        return {
+            "id": self.id,
+            "name": self.name,
+            "label": self.label,
+            "slice": self.slice,
+            "role": self.role,
+            "sign": self.sign,
+            "transposed": self.transposed,
+            "rows": axes[0] | {"size": values.shape[0]},
+            "cols": axes[1] | {"size": values.shape[1]},
+            "values": base64.b64encode(values.tobytes()).decode("ascii"),
+            "editable": self.editable,
+            "range": [float(v) for v in self.shade or _own_range(values)],
+            "hidden": [[int(r), int(c)] for r, c in self.hidden],
+            "row_sums": self.row_sums,
+            "cut": self.cut,
+            "compact": self.compact,
+        }
+
+
+def _own_range(values: npt.NDArray[np.float32]) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    return (min(0.0, float(finite.min())), max(0.0, float(finite.max()))) if finite.size else (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """out[i,j] = Σ left[i,d]·right[d,j] (+ bias[0,j]); `contracted` is the letter of d."""
+
+    out: str
+    left: str
+    right: str
+    contracted: str
+    bias: str | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "matmul"} | vars(self)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """out[i,j] = source[i,j] ÷ divisor; `text` is how the divisor is written ("√2")."""
+
+    out: str
+    source: str
+    divisor: float
+    text: str = ""
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "scale", "out": self.out, "in": self.source, "divisor": float(self.divisor), "text": self.text}
+
+
+@dataclass(frozen=True)
+class Add:
+    """out = left + right, a one-row `right` being added to every row."""
+
+    out: str
+    left: str
+    right: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "add"} | vars(self)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """out = softmax of source along each row, the row maximum subtracted; a row of −∞ gives zeros."""
+
+    out: str
+    source: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "softmax", "out": self.out, "in": self.source}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """out = left − right."""
+
+    out: str
+    left: str
+    right: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "difference"} | vars(self)
+
+
+Rule = Matmul | Scale | Add | Softmax | Difference
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pinned cell: the frame's id and trace name, row and column as displayed, counted from 0 over the whole axis."""
+
+    id: str
+    name: str
+    row: int
+    col: int
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What the learner typed: trace name → "row,column" of the tensor's own slice → value. `seq` counts the
+    browser's edits, `rev` is the state of Python's that they were made on."""
+
+    seq: int = 0
+    rev: int = 0
+    map: EditMap = field(default_factory=dict)
+
+
+class EquationState(NamedTuple):
+    """What the browser holds, checked; None where it has sent nothing usable."""
+
+    edits: Edits | None
+    pin: Pin | None
+
+
+def default_strings(_: Callable[[str], str]) -> dict[str, str]:
+    """Every text of the component in the language of `_`, a gettext function. `{…}` are filled in by the browser."""
+    return {
+        "dock": _("Arithmetic"),
+        "idle": _("Point at a cell to see what it was made from. Click to keep it."),
+        "asks": _("token {i} asks, token {j} answers"),
+        "asks_named": _("“{a}” ({i}) asks, “{b}” ({j}) answers"),
+        "row_named": _("row {i}: “{a}”"),
+        "col_named": _("column {j}: “{b}”"),
+        "cell": _("{symbol} row {i} column {j}: {value}"),
+        "full": _("full value {value}"),
+        "feeds": _("used in {cells}"),
+        "row_of": _("{symbol}, row {i}"),
+        "col_of": _("{symbol}, column {j}"),
+        "edited": _("edited"),
+        "revert": _("Take the edit back"),
+        "edit_hint": _("double-click or type to change it"),
+        "hidden": _("hidden"),
+        "blank": _("not computed yet"),
+        "terms": _("{n} terms"),
+        "rounded": _("The printed digits are rounded; the result uses the full values."),
+        "row_rounded": _("The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."),
+        "outside": _("Part of this calculation lies outside the numbers on this page."),
+        "empty_row": _("no key may be read, so the row is set to 0"),
+        "cut": _("Edited by hand: no longer computed from what stands before it."),
+        "cut_short": _("link cut by an edit"),
+        "pinned": _("pinned"),
+        "unpin": _("Let go of the pinned cell"),
+        "refused": _("“{text}” is not a finite number. {symbol}[{i},{j}] stays {value}."),
+        "editing": _("Edit {symbol} row {i} column {j}"),
+        "steps": _("Steps"),
+        "play": _("Play"),
+        "pause": _("Pause"),
+        "back": _("Back"),
+        "next": _("Next"),
+        "skip": _("Show all"),
+        "export": _("Download"),
+        "svg": _("Equation as SVG"),
+        "csv": _("{symbol} as CSV, full values"),
+        "window": _("{a}–{b} of {n}"),
+        "earlier": _("Earlier part of {axis} in {symbol}"),
+        "later": _("Later part of {axis} in {symbol}"),
+        "row_sum": _("row sum"),
+        "shade": _("Shading from {lo} to {hi}"),
+    }
+
+
+_HERE = Path(__file__).parent
+_COMPONENT = st.components.v2.component(
+    "equation",
+    html='<div class="equation">\n</div>',
+    css=role_css(":host, .equation") + (_HERE / "equation.css").read_text("utf-8"),
+    js=(_HERE / "equation.js").read_text("utf-8"),
+)
+
+
+def build_payload(
+    frames: Sequence[Frame],
+    rules: Sequence[Rule],
+    *,
+    decimals: int,
+    strings: Mapping[str, str],
+    pin: Pin | None,
+    edits: Mapping[str, Mapping[str, float]],
+    rev: int,
+    seq: int,
+    hidden_note: str,
+) -> dict[str, Any]:
+    """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule names none of them."""
+    ids = [frame.id for frame in frames]
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"frame ids are not unique: {ids}")
+    sent = [rule.payload() for rule in rules]
+    for rule in sent:
+        named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]
+        if unknown := set(named) - set(ids):
+            raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
+    return {
+        "v": 1,
+        "rev": rev,
+        "seq": seq,
+        "frames": [frame.payload() for frame in frames],
+        "rules": sent,
+        "decimals": decimals,
+        "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
+        "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
+        "hidden_note": hidden_note,
+        "strings": dict(strings),
+    }
+
+
+def equation(
+    frames: Sequence[Frame],
+    rules: Sequence[Rule],
+    *,
+    key: str,
+    decimals: int = 3,
+    strings: Mapping[str, str] | None = None,
+    pin: Pin | None = None,
+    edits: Mapping[str, Mapping[str, float]] | None = None,
+    rev: int = 0,
+    seq: int = 0,
+    hidden_note: str = "",
+    on_edits_change: Callable[[], None] | None = None,
+    on_pin_change: Callable[[], None] | None = None,
+) -> EquationState:
+    """Draw an equation and return what the learner did to it.
+
+    The values of the frames already contain `edits`, which only mark the cells. `rev` must change whenever Python
+    replaces the edits or the pin itself; `seq` is that of the edits last read. In a callback the raw state is
+    `st.session_state[key]["edits"]` and `["pin"]`, for `read_edits` and `read_pin`.
+    """
+    result = _COMPONENT(
+        key=key,
+        data=build_payload(
+            frames,
+            rules,
+            decimals=decimals,
+            strings=strings if strings is not None else default_strings(str),
+            pin=pin,
+            edits=edits or {},
+            rev=rev,
+            seq=seq,
+            hidden_note=hidden_note,
+        ),
+        on_edits_change=on_edits_change or _nothing,
+        on_pin_change=on_pin_change or _nothing,
+    )
+    return EquationState(read_edits(result.get("edits"), frames), read_pin(result.get("pin"), frames))
+
+
+def _nothing() -> None:
+    """A state without a callback would not be reported."""
+
+
+def _count(value: object) -> int | None:
+    """A whole number from 0 that JavaScript can hold, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _SAFE_INTEGER:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def _cell(key: object, rows: int, cols: int) -> str | None:
+    """`key` in its one spelling "row,column" if it lies in the matrix, else None."""
+    parts = key.split(",") if isinstance(key, str) and len(key) < 16 else []
+    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    row, col = int(parts[0]), int(parts[1])
+    return f"{row},{col}" if row < rows and col < cols else None
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _BIGGEST:
+        return None
+    return float(value)
+
+
+def read_edits(value: object, frames: Sequence[Frame]) -> Edits | None:
+    """The edits in what a browser, a file or an address sent; None if it has not the form of edits at all.
+
+    Kept are finite float32 numbers at cells of the tensors that the editable frames show; the rest is dropped.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("map"), Mapping):
+        return None
+    seq, rev = _count(value.get("seq")), _count(value.get("rev"))
+    if seq is None or rev is None:
+        return None
+    kept: EditMap = {}
+    for frame in frames:
+        cells = value["map"].get(frame.name)
+        if not frame.editable or not isinstance(cells, Mapping):
+            continue
+        rows, cols = reversed(frame.shape) if frame.transposed else frame.shape
+        for key, number in cells.items():
+            cell, finite = _cell(key, rows, cols), _finite(number)
+            if cell is not None and finite is not None:
+                kept.setdefault(frame.name, {})[cell] = finite
+    return Edits(seq, rev, kept)
+
+
+def read_pin(value: object, frames: Sequence[Frame]) -> Pin | None:
+    """The pinned cell in what a browser or an address sent; None if there is none or it lies in none of the frames."""
+    if not isinstance(value, Mapping):
+        return None
+    row, col = _count(value.get("row")), _count(value.get("col"))
+    for frame in frames:
+        if frame.id == value.get("id") and row is not None and col is not None:
+            rows, cols = frame.shape
+            return Pin(frame.id, frame.name, row, col) if row < rows and col < cols else None
+    return None

@@ -1,0 +1,138 @@
+"""Colours that mean the same on every page, and the one rule for printing a number.
+
+A role says what a tensor is (a query, a key, a learned parameter); an axis letter says what a direction counts.
+Each has one hue, in a light and a dark shade. `equation.js` prints numbers by the same rule; both are held to
+`tests/ui/number_cases.json`.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Pair(NamedTuple):
+    """One colour in its light-theme and dark-theme shade, as #rrggbb."""
+
+    light: str
+    dark: str
+
+
+ROLES: dict[str, Pair] = {
+    "parameter": Pair("#2b2f3f", "#ceced7"),
+    "query": Pair("#2568d3", "#9abcff"),
+    "key": Pair("#822200", "#ec945b"),
+    "value": Pair("#007b6e", "#2db695"),
+    "score": Pair("#86129f", "#a08dff"),
+    "weight": Pair("#876901", "#e3c040"),
+    "residual": Pair("#9c2c5c", "#f08fb5"),
+    "cache": Pair("#0b6e8a", "#5cc4e0"),
+    "token": Pair("#4a5568", "#b4bdca"),
+    "position": Pair("#5b4aa8", "#b6a8f5"),
+    "mask": Pair("#5a6270", "#a9b1bd"),
+    "norm": Pair("#2f6673", "#8cc7d3"),
+    "hidden": Pair("#4f6a10", "#a9c95a"),
+    "logit": Pair("#a8400a", "#f6a06a"),
+}
+
+AXES: dict[str, Pair] = {
+    "B": Pair("#5a6270", "#a9b1bd"),
+    "T": Pair("#00727c", "#4cc3cd"),
+    "D": Pair("#a3188f", "#e58ad8"),
+    "H": Pair("#8a5a00", "#dfb04f"),
+    "Hkv": Pair("#82501f", "#d6a277"),
+    "Dh": Pair("#c02455", "#f58ba8"),
+    "F": Pair("#4f6a10", "#a9c95a"),
+    "V": Pair("#5b4aa8", "#b6a8f5"),
+    "L": Pair("#2b5c9e", "#8fb8f0"),
+}
+
+# What text in these colours stands on: Streamlit's page and sidebar, in the light and in the dark theme.
+BACKGROUNDS = Pair("#ffffff #f0f2f6", "#0e1117 #262730")
+
+
+def role_css(selector: str = ":root") -> str:
+    """A CSS rule with `--role-<role>` and `--axis-<letter>` for every colour.
+
+    Each value is `light-dark(…)`, so it follows the `color-scheme` of the element that uses it; Streamlit sets
+    that property with its theme.
+    """
+    lines = [f"  --role-{name}: light-dark({pair.light}, {pair.dark});" for name, pair in ROLES.items()]
+    lines += [f"  --axis-{name}: light-dark({pair.light}, {pair.dark});" for name, pair in AXES.items()]
+    return selector + " {\n" + "\n".join(lines) + "\n}\n"
+
+
+MINUS = "\u2212"
+INFINITY = "\u221e"
+ALMOST_ZERO = "\u22480"
+
+
+def format_number(x: float, decimals: int) -> str:
+    """The digits shown for `x`, taken as a float32, with `decimals` decimals (DESIGN §4).
+
+    Exact integers below 10⁴ carry no decimals. Everything else is rounded from the exact binary value, ties away
+    from zero; a non-zero that rounds to 0 is "≈0"; from 10⁴ on it is 1.23e4. The minus sign is U+2212.
+    """
+    value = _single(x)
+    if math.isnan(value):
+        return "NaN"
+    sign = MINUS if value < 0 else ""
+    if math.isinf(value):
+        return sign + INFINITY
+    magnitude = abs(value)
+    if magnitude >= 1e4:
+        return sign + _scientific(magnitude)
+    if magnitude.is_integer():
+        return (sign + str(int(magnitude))) if magnitude else "0"
+    rounded = _round(Decimal(magnitude), -decimals)
+    return f"{sign}{rounded:f}" if rounded else ALMOST_ZERO
+
+
+def full_value(x: float) -> str:
+    """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
+
+    Infinities are "∞" and "−∞". Outside 10⁻⁶ ≤ |x| < 10²¹ the form is 1.5e-7.
+    """
+    value = _single(x)
+    if not math.isfinite(value):
+        return format_number(value, 0)
+    if value == 0:
+        return "0"
+    exact = Decimal(abs(value))
+    for digits in range(1, 10):
+        short = _round(exact, exact.adjusted() + 1 - digits)
+        if _single(float(short)) == abs(value):
+            break
+    return ("-" if value < 0 else "") + _plain(short)
+
+
+def _single(x: float) -> float:
+    """`x` as the nearest float32, ∞ where it is too large for one."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(x))
+
+
+def _round(exact: Decimal, exponent: int) -> Decimal:
+    """`exact` rounded to a multiple of 10^exponent, ties away from zero."""
+    with localcontext() as context:
+        context.prec = 200
+        return exact.quantize(Decimal(1).scaleb(exponent), rounding=ROUND_HALF_UP)
+
+
+def _scientific(magnitude: float) -> str:
+    exact = Decimal(magnitude)
+    rounded = _round(exact, exact.adjusted() - 2)
+    power = rounded.adjusted()
+    return f"{rounded.scaleb(-power):.2f}e{power}"
+
+
+def _plain(value: Decimal) -> str:
+    """A positive decimal in the form that JavaScript gives a number, without the + in the exponent."""
+    value = value.normalize()
+    power = value.adjusted()
+    if -7 < power < 21:
+        return f"{value:f}"
+    return f"{value.scaleb(-power).normalize():f}e{power}"
