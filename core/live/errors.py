@@ -48,7 +48,7 @@ class CheckpointInvalid(WorkbenchError, ValueError):
 
 
 class CacheUnavailable(WorkbenchError, OSError):
-    """The cache `folder` cannot be read or written; `why` is the system's reason, `variable` moves the folder."""
+    """The cache `folder` cannot be used; `why` is the system's reason, `variable` moves the folder."""
 
     def __init__(self, folder: Path, why: str, variable: str) -> None:
         self.folder, self.why, self.variable = folder, why, variable

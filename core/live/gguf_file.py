@@ -1,8 +1,9 @@
 """Llama models from GGUF files: metadata to a ModelConfig, tensors to the Decoder's parameters.
 
-GGUF stores matrices as (out, in); the Decoder computes x @ W, so they are transposed here. The rows of q and k are in
-adjacent rotary order (the writer of GGUF permutes Hugging Face's half order), which the config says. Everything in the
-file is checked before memory is taken for it: kinds, counts, names, shapes; no part of a GGUF file is ever executed.
+GGUF stores matrices as (out, in); the Decoder computes x @ W, so they are transposed here. The rows of q and k
+are in adjacent rotary order (the writer of GGUF permutes Hugging Face's half order), which the config says.
+Everything in the file is checked before memory is taken for it: kinds, counts, names, shapes. Nothing in a GGUF
+file is ever executed.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from core.live.tokenizer import Vocabulary
 MAX_PARAMETERS = 4_000_000_000  # 16 GB in float32
 MAX_LAYERS = 1_000
 
-_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError, OSError)
+# What the reader of `gguf` raises on a damaged file, depending on where the damage is.
+_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError,
+               OSError)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One parameter: its name in the file, its `shape` in the Decoder, and whether the file holds the transpose."""
+    """One parameter: its name in the file, its `shape` in the Decoder, whether the file holds the transpose."""
 
     stored: str
     shape: tuple[int, ...]
@@ -40,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A GGUF file whose contents fit together. `shapes` maps parameter names to shapes; nothing is dequantised yet."""
+    """A GGUF file whose contents fit together, nothing of it dequantised yet. `shapes` is by parameter name."""
 
     path: Path
     config: ModelConfig
@@ -50,7 +53,7 @@ class Checkpoint:
     _tensors: Mapping[str, Any]
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """Each parameter by name, dequantised to float32, contiguous, one at a time, in the order of `shapes`.
+        """Each parameter by name, float32 and contiguous, one at a time, in the order of `shapes`.
 
         Raises CheckpointInvalid on a storage type that cannot be read and on values that are not finite.
         """
@@ -59,7 +62,8 @@ class Checkpoint:
             try:
                 values = dequantize(tensor.data, tensor.tensor_type).astype(np.float32, copy=False)
             except (NotImplementedError, ValueError) as error:
-                raise CheckpointInvalid(self.path, f"tensor {slot.stored!r} cannot be dequantised: {error}") from error
+                what = f"tensor {slot.stored!r} cannot be dequantised: {error}"
+                raise CheckpointInvalid(self.path, what) from error
             if not np.isfinite(values).all():
                 raise CheckpointInvalid(self.path, f"tensor {slot.stored!r} has values that are not finite")
             yield name, np.ascontiguousarray(values.T if slot.transposed else values)
@@ -81,7 +85,8 @@ def read(path: Path) -> Checkpoint:
     slots = _slots(config)
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     _check_tensors(path, slots, tensors)
-    return Checkpoint(path, config, vocabulary, {name: slot.shape for name, slot in slots.items()}, slots, tensors)
+    shapes = {name: slot.shape for name, slot in slots.items()}
+    return Checkpoint(path, config, vocabulary, shapes, slots, tensors)
 
 
 class _Metadata:
@@ -98,7 +103,8 @@ class _Metadata:
             return default
         value = field.contents()
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise CheckpointInvalid(self.path, f"metadata {key!r} should be {kind.__name__}, not {value!r:.60}")
+            what = f"metadata {key!r} should be {kind.__name__}, not {value!r:.60}"
+            raise CheckpointInvalid(self.path, what)
         return value
 
     def list_of(self, key: str, kind: type) -> list[Any]:
@@ -124,7 +130,8 @@ def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
         kv_heads=metadata.get("llama.attention.head_count_kv", int, heads), head_dim=head_dim,
         ffn_width=metadata.get("llama.feed_forward_length", int),
         max_positions=metadata.get("llama.context_length", int),
-        norm="rms", norm_place="pre", norm_eps=_short(metadata.get("llama.attention.layer_norm_rms_epsilon", float)),
+        norm="rms", norm_place="pre",
+        norm_eps=_short(metadata.get("llama.attention.layer_norm_rms_epsilon", float)),
         positions="rope", rope_base=_short(metadata.get("llama.rope.freq_base", float, 10000.0)),
         rope_dim=None if rotary == head_dim else rotary, rope_pairing="adjacent",
         ffn="swiglu", tied_head="output.weight" not in names,
@@ -142,10 +149,13 @@ def _short(value: float) -> float:
 def _vocabulary(metadata: _Metadata, config: ModelConfig) -> Vocabulary:
     model = metadata.get("tokenizer.ggml.model", str)
     if model != "gpt2":
-        raise CheckpointInvalid(metadata.path, f"tokenizer model {model!r} is not read; 'gpt2' (byte-level BPE) is")
+        what = f"tokenizer model {model!r} is not read; 'gpt2' (byte-level BPE) is"
+        raise CheckpointInvalid(metadata.path, what)
     vocabulary = Vocabulary(
-        tokens=metadata.list_of("tokenizer.ggml.tokens", str), merges=metadata.list_of("tokenizer.ggml.merges", str),
-        types=metadata.list_of("tokenizer.ggml.token_type", int), pre=metadata.get("tokenizer.ggml.pre", str),
+        tokens=metadata.list_of("tokenizer.ggml.tokens", str),
+        merges=metadata.list_of("tokenizer.ggml.merges", str),
+        types=metadata.list_of("tokenizer.ggml.token_type", int),
+        pre=metadata.get("tokenizer.ggml.pre", str),
     )
     fault = vocabulary.fault()
     if fault is None and len(vocabulary.tokens) != config.vocab:
@@ -184,7 +194,7 @@ def _check_tensors(path: Path, slots: Mapping[str, Slot], tensors: Mapping[str, 
     if missing := sorted(wanted.keys() - tensors.keys()):
         raise CheckpointInvalid(path, f"{len(missing)} tensors are missing, the first is {missing[0]!r}")
     if extra := sorted(tensors.keys() - wanted.keys()):
-        raise CheckpointInvalid(path, f"{len(extra)} tensors have no place in this model, the first is {extra[0]!r}")
+        raise CheckpointInvalid(path, f"{len(extra)} tensors have no place here, the first is {extra[0]!r}")
     total = sum(math.prod(slot.shape) for slot in slots.values())
     if total > MAX_PARAMETERS:
         raise CheckpointInvalid(path, f"{total} parameters; at most {MAX_PARAMETERS} are read")
@@ -193,4 +203,4 @@ def _check_tensors(path: Path, slots: Mapping[str, Slot], tensors: Mapping[str, 
         found = tuple(int(size) for size in tensors[name].shape)
         needed = slot.shape if slot.transposed else slot.shape[::-1]
         if found != needed:
-            raise CheckpointInvalid(path, f"tensor {name!r} has sizes {list(found)}; the model needs {list(needed)}")
+            raise CheckpointInvalid(path, f"tensor {name!r} has sizes {list(found)}, not {list(needed)}")

@@ -11,7 +11,7 @@ import torch
 from core import device
 from core.config import ModelConfig
 from core.live import registry, weights_cache
-from core.live.errors import CacheUnavailable, TextEmpty, TextTooLong, TooManyTokens
+from core.live.errors import CacheUnavailable, CheckpointInvalid, TextEmpty, TextTooLong, TooManyTokens
 from core.live.tokenizer import Encoding, Tokenizer, Vocabulary
 from core.live.trace_cache import TraceCache
 from core.live.turns import Turns
@@ -21,14 +21,15 @@ from core.trace import Trace
 
 MAX_CHARACTERS = 20_000
 MAX_TRACE_TOKENS = 128
-TRACE_BYTES = 2**30
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-FORWARDS = Turns(_cores() // torch.get_num_threads())  # of this process, whatever the model; a server may set .limit
+# Of this process, whatever the model. A server may set other limits.
+FORWARDS = Turns(_cores() // torch.get_num_threads())
+TRACES = TraceCache(max_bytes=2**30)
 
 
 class Live:
@@ -38,15 +39,15 @@ class Live:
     """
 
     def __init__(
-        self, name: str, config: ModelConfig, decoder: Decoder, tokenizer: Tokenizer, *, fingerprint: str = "",
-        cache_problem: CacheUnavailable | None = None, turns: Turns = FORWARDS, trace_bytes: int = TRACE_BYTES,
+        self, name: str, config: ModelConfig, decoder: Decoder, tokenizer: Tokenizer, *, fingerprint: str,
+        cache_problem: CacheUnavailable | None = None, turns: Turns = FORWARDS, traces: TraceCache = TRACES,
     ) -> None:
         self.name, self.config, self.decoder, self.tokenizer = name, config, decoder, tokenizer
         self.fingerprint, self.cache_problem = fingerprint, cache_problem
-        self._turns, self._traces = turns, TraceCache(trace_bytes)
+        self._turns, self._traces = turns, traces
 
     def encode(self, text: str) -> Encoding:
-        """The tokens of a typed text, no special ones. Raises TextTooLong before tokenizing, TextNotCovered."""
+        """The tokens of a typed text, none added. Raises TextTooLong before tokenizing, TextNotCovered."""
         if len(text) > MAX_CHARACTERS:
             raise TextTooLong(len(text), MAX_CHARACTERS)
         return self.tokenizer.encode(text)
@@ -56,21 +57,13 @@ class Live:
         return list(self.encode(text).pieces)
 
     def trace(self, text: str) -> Trace:
-        """A trace of the model reading `text`: batch of one, T tokens; the same text gives the same trace again.
+        """A trace of the model reading `text`, a batch of one. The same text gives the same trace again.
 
-        Raises TextEmpty, TextTooLong, TextNotCovered and, above `MAX_TRACE_TOKENS` or the model's own positions,
-        TooManyTokens.
+        Raises TextEmpty, TextTooLong, TextNotCovered and, above `MAX_TRACE_TOKENS` or the model's own
+        positions, TooManyTokens.
         """
-        kept = self._traces.get(text)
-        if kept is not None:
-            return kept
         encoding = self._followed(text)
-        with self._turns.take():
-            kept = self._traces.get(text)  # someone with the same text may have been first
-            if kept is None:
-                kept = self._forward(encoding)
-                self._traces.put(text, kept)
-        return kept
+        return self._traces.fetch((self.fingerprint, text), lambda: self._forward(encoding))
 
     def _followed(self, text: str) -> Encoding:
         if not text:
@@ -84,7 +77,7 @@ class Live:
     def _forward(self, encoding: Encoding) -> Trace:
         place = self.decoder.get_parameter("embedding").device
         trace = Trace(tokens=encoding.pieces, source=self.name)
-        with torch.no_grad():
+        with self._turns.take(), torch.no_grad():
             self.decoder(torch.tensor([encoding.ids], device=place), trace=trace)
         return trace
 
@@ -92,14 +85,18 @@ class Live:
 def load(name_or_path: str | Path = registry.DEFAULT, progress: Progress | None = None) -> Live:
     """Load a model by its registered name or from a .gguf file, through the cache of dequantised weights.
 
-    Every call makes its own `Live`, but all of them, also in other processes, map the same file. `progress(stage,
-    fraction)` hears of "read", "wait", "dequantise", "write" and "map"; the fraction is None where there is none.
-    Raises ModelMissing, ModelUnknown, CheckpointInvalid; a cache that cannot be used is noted in `cache_problem`.
+    Every call makes its own `Live`, but all of them, also in other processes, map the same file.
+    `progress(stage, fraction)` hears of "read", "wait", "dequantise", "write" and "map"; the fraction is None
+    where there is none. Raises ModelMissing, ModelUnknown, CheckpointInvalid; a cache that cannot be used is
+    noted in `cache_problem`.
     """
     report: Progress = progress or (lambda stage, fraction: None)
     path = registry.locate(name_or_path)
     report("read", None)
-    key = weights_cache.fingerprint(path)
+    try:
+        key = weights_cache.fingerprint(path)
+    except OSError as error:
+        raise CheckpointInvalid(path, f"cannot be read ({error.strerror})") from error
     problem = None
     try:
         weights = weights_cache.fetch(key, lambda: _build(path), report)
@@ -108,7 +105,7 @@ def load(name_or_path: str | Path = registry.DEFAULT, progress: Progress | None 
         weights = _build(path).in_memory(report)
     config = ModelConfig(**json.loads(weights.texts["config"]))
     tokenizer = Tokenizer(Vocabulary.from_json(weights.texts["vocabulary"]))
-    name = path.stem if isinstance(name_or_path, Path) or name_or_path not in registry.MODELS else name_or_path
+    name = str(name_or_path) if str(name_or_path) in registry.MODELS else path.stem
     return Live(name, config, _decoder(config, weights), tokenizer, fingerprint=key, cache_problem=problem)
 
 

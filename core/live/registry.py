@@ -32,7 +32,7 @@ def available() -> list[str]:
 def locate(name_or_path: str | Path) -> Path:
     """The file of a registered model or, for a path, the .gguf file itself.
 
-    A path is for the command line and for tests: nothing that a browser sends may reach this function as a path.
+    A path is for the command line and for tests: nothing that a browser sends may reach this function as one.
     Raises ModelMissing or ModelUnknown.
     """
     model = MODELS.get(str(name_or_path))

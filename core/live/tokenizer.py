@@ -1,7 +1,7 @@
-"""Byte-level BPE from the tables in a model file: text to ids and back, with a readable label for every token.
+"""Byte-level BPE from the tables in a model file: text to ids and back, a readable label for every token.
 
-A byte-level vocabulary writes each byte as one printable character (GPT-2's table), so that any text can be cut
-anywhere, also in the middle of a character. Labels undo that: they show the text a token stands for.
+A byte-level vocabulary writes each byte as one printable character (GPT-2's table), so that any text can be
+cut anywhere, also in the middle of a character. Labels undo that: they show the text a token stands for.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥"}
 class Vocabulary:
     """The tables of a byte-level BPE as a GGUF file holds them.
 
-    `tokens[id]` in GPT-2's byte alphabet, `merges` as "left right" in order of rank, `types[id]` (1 text, 3 control),
-    `pre` the name of the rule that cuts text before merging.
+    `tokens[id]` in GPT-2's byte alphabet, `merges` as "left right" in order of rank, `types[id]` (1 text,
+    3 control), `pre` the name of the rule that cuts text before merging.
     """
 
     tokens: list[str]
@@ -71,8 +71,8 @@ class Vocabulary:
 class Encoding:
     """A text as tokens.
 
-    `ids`; `pieces`, one readable label per token; `offsets`, the characters of the text [start, end) that each token
-    touches: tokens that share a character have overlapping offsets.
+    `ids`; `pieces`, one readable label per token; `offsets`, the characters of the text [start, end) that each
+    token touches: tokens that share a character have overlapping offsets.
     """
 
     ids: tuple[int, ...]
@@ -93,11 +93,13 @@ class Tokenizer:
                        for token, text in zip(vocabulary.tokens, typed, strict=True)]
         # Control tokens stay out of the engine's vocabulary, so no typed text can produce them.
         ids = {token: i for i, (token, text) in enumerate(zip(vocabulary.tokens, typed, strict=True)) if text}
-        self._engine = Engine(models.BPE(vocab=ids, merges=[tuple(m.split(" ")) for m in vocabulary.merges]))
+        pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in vocabulary.merges)]
+        self._engine = Engine(models.BPE(vocab=ids, merges=pairs))
         self._engine.pre_tokenizer = _PRE_TOKENIZERS[vocabulary.pre]()
-        self.controls = {token: i for i, token in enumerate(vocabulary.tokens) if vocabulary.types[i] == CONTROL}
-        longest_first = sorted(self.controls, key=len, reverse=True)
-        self._control = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if longest_first else None
+        kinds = zip(vocabulary.tokens, vocabulary.types, strict=True)
+        self.controls = {token: i for i, (token, kind) in enumerate(kinds) if kind == CONTROL}
+        longest_first = "|".join(re.escape(name) for name in sorted(self.controls, key=len, reverse=True))
+        self._control = re.compile(f"({longest_first})") if self.controls else None
         self._missing = bytes(b for b, c in enumerate(_BYTE_ALPHABET) if c not in ids)
 
     @property
@@ -108,9 +110,9 @@ class Tokenizer:
     def encode(self, text: str, *, control: bool = False) -> Encoding:
         """Cut `text` into tokens; nothing is added to it.
 
-        With `control`, the names of control tokens in the text (`<|im_start|>`) become those tokens; without, they are
-        text like any other. Raises TextNotCovered for characters that the vocabulary cannot write (a vocabulary learnt
-        from data need not hold every byte) and for halves of surrogate pairs, which are no characters.
+        With `control`, the names of control tokens in the text (`<|im_start|>`) become those tokens; without,
+        they are text like any other. Raises TextNotCovered for characters that the vocabulary cannot write (one
+        learnt from data need not hold every byte) and for halves of surrogate pairs, which are no characters.
         """
         self._check_covered(text)
         parts = self._control.split(text) if control and self._control else [text]
@@ -133,7 +135,7 @@ class Tokenizer:
         return self._bytes[token]
 
     def label(self, token: int) -> str:
-        """A readable label: spaces ␣, newlines ↵, single bytes of a character ⟨E6⟩, invisible characters ⟨U+200B⟩."""
+        """A readable label: spaces ␣, newlines ↵, part of a character ⟨E6⟩, invisible characters ⟨U+200B⟩."""
         return readable(self.token_bytes(token))
 
     def _check_covered(self, text: str) -> None:
@@ -163,7 +165,7 @@ def readable(data: bytes) -> str:
 def _readable_char(char: str, *, first: bool) -> str:
     if char in _VISIBLE:
         return _VISIBLE[char]
-    if "\udc80" <= char <= "\udcff":  # surrogateescape's stand-in for a byte that is not part of a whole character
+    if "\udc80" <= char <= "\udcff":  # what surrogateescape makes of a byte outside whole characters
         return f"⟨{ord(char) - 0xDC00:02X}⟩"
     kind = unicodedata.category(char)
     if kind[0] in "CZ" or "\ufe00" <= char <= "\ufe0f":
@@ -183,7 +185,7 @@ _BYTE_OF = {char: byte for byte, char in enumerate(_BYTE_ALPHABET)}
 
 
 def _smollm() -> pre_tokenizers.PreTokenizer:
-    """SmolLM: every digit alone, then GPT-2's rule (contractions, words with their space, numbers, signs, spaces)."""
+    """SmolLM: every digit alone, then GPT-2's rule (contractions, words with their space, signs, spaces)."""
     return pre_tokenizers.Sequence([
         pre_tokenizers.Digits(individual_digits=True),
         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from core.trace import COMPUTED_BYTES, Trace
 
@@ -12,14 +12,15 @@ from core.trace import COMPUTED_BYTES, Trace
 class TraceCache:
     """The most recently used traces whose sizes together stay within `max_bytes`.
 
-    A trace counts with its captured stream plus all that it may still compute and keep, so the bound holds whatever
-    its readers ask for. The newest trace stays even if it alone exceeds the bound.
+    A trace counts with its captured stream plus all that it may still compute and keep, so the bound holds
+    whatever its readers ask for. The newest trace stays even if it alone exceeds the bound.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
         self._traces: OrderedDict[Hashable, Trace] = OrderedDict()
+        self._making: dict[Hashable, threading.Lock] = {}
 
     def __len__(self) -> int:
         return len(self._traces)
@@ -29,6 +30,21 @@ class TraceCache:
         """The bound on what the kept traces take."""
         with self._lock:
             return self._total()
+
+    def fetch(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
+        """The trace kept under `key`, else what `make` returns; others who ask for that key wait for it."""
+        with self._lock:
+            gate = self._making.setdefault(key, threading.Lock())
+        with gate:
+            try:
+                trace = self.get(key)
+                if trace is None:
+                    trace = make()
+                    self.put(key, trace)
+                return trace
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
 
     def get(self, key: Hashable) -> Trace | None:
         """The trace kept under `key`, which now counts as just used, or None."""

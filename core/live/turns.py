@@ -11,8 +11,8 @@ from contextlib import contextmanager
 class Turns:
     """At most `limit` holders at once; the others wait in order of arrival.
 
-    A plain semaphore lets a newcomer overtake those who wait, so one busy page could starve a classroom. Hold a turn for
-    one forward, never for a whole generation.
+    A plain semaphore lets a newcomer overtake those who wait, so one busy page could starve a classroom. Hold a
+    turn for one forward, never for a whole generation.
     """
 
     def __init__(self, limit: int) -> None:

@@ -1,13 +1,14 @@
 """Dequantised weights on disk: written once, memory-mapped by every later start and shared by all processes.
 
-One safetensors file per model and format, named by the content of the model file it was made from. It is written under
-another name in the same folder, flushed to the disk and renamed, so that no reader ever sees half a file; a lock file
-lets one process build while others wait for it.
+One safetensors file per model and format, named by the content of the model file it was made from. It is
+written under another name in the same folder, flushed to the disk and renamed, so that no reader ever sees half
+a file; a lock file lets one process build while others wait for it.
 
-Before a file is mapped, all of it is checked against a digest in its header (about 0.1 s for 540 MB that the system
-holds in memory; the first forward would have to read them anyway). Noticed: a file cut short or extended, any changed
-header, any single changed byte, blocks zeroed or swapped. Not noticed: several changes within one block of 1 MiB whose
-64-bit words happen to add up to the same sum, and a file altered on purpose: the digest protects against accidents.
+Before a file is mapped, all of it is checked against a digest in its header (about 0.1 s for 540 MB that the
+system holds in memory; the first forward would have to read them anyway). Noticed: a file cut short or extended,
+a changed header, any single changed byte, blocks zeroed or swapped. Not noticed: several changes within one block
+of 1 MiB whose 64-bit words happen to add up to the same sum, and a file altered on purpose: the digest protects
+against accidents.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Build:
 
 
 def folder() -> Path:
-    """Where cache files lie: the folder that the environment variable names, else the platform's own place."""
+    """Where cache files lie: the folder that the environment variable names, else the platform's place."""
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
@@ -92,7 +93,7 @@ def fingerprint(path: Path) -> str:
 
 
 def fetch(key: str, make: Callable[[], Build], progress: Progress) -> Weights:
-    """The weights stored under `key`, mapped from the cache; what is missing or damaged is built with `make` first.
+    """The weights stored under `key`, mapped; a file that is missing or damaged is built with `make` first.
 
     `progress` hears of the stages "wait" (another process builds), "dequantise", "write" and "map". Raises
     CacheUnavailable when the folder cannot be used, and whatever `make` raises.
@@ -112,10 +113,11 @@ def fetch(key: str, make: Callable[[], Build], progress: Progress) -> Weights:
             _write(path, make(), progress)
         return _map(path, progress)
     except CacheDamaged as error:
-        raise CacheUnavailable(place, f"what was just written does not read back: {error.what}", VARIABLE) from error
+        why = f"what was just written does not read back: {error.what}"
+        raise CacheUnavailable(place, why, VARIABLE) from error
     except Timeout as error:
-        raise CacheUnavailable(place, f"another process has been busy with it for {WAIT_SECONDS:.0f} s",
-                               VARIABLE) from error
+        why = f"another process has been busy with it for {WAIT_SECONDS:.0f} s"
+        raise CacheUnavailable(place, why, VARIABLE) from error
     except (OSError, NotImplementedError) as error:
         raise CacheUnavailable(place, getattr(error, "strerror", None) or str(error), VARIABLE) from error
 
@@ -139,7 +141,7 @@ def _discard(place: Path, key: str) -> None:
     """Remove what is left of earlier attempts and formats. Only the holder of the lock calls this."""
     for path in place.glob(f"{key}.*"):
         if path.suffix != ".lock":
-            with contextlib.suppress(OSError):  # still mapped by a running process on Windows: the rename decides
+            with contextlib.suppress(OSError):  # Windows keeps a file that is still mapped
                 path.unlink()
 
 
@@ -166,7 +168,7 @@ def _write(path: Path, build: Build, progress: Progress) -> None:
 
 
 def _header(build: Build, digest: str) -> bytes:
-    """The safetensors header: its length in 8 bytes, then JSON, padded so that the data start at a multiple of 64."""
+    """The safetensors header: its length in 8 bytes, then JSON, padded so that data start at a multiple of 64."""
     entries: dict[str, Any] = {"__metadata__": {"digest": digest, **build.texts}}
     start = 0
     for name, shape in build.shapes.items():
@@ -211,7 +213,7 @@ def _map(path: Path, progress: Progress) -> Weights:
     progress("map", None)
     with path.open("rb") as file:
         header, entries = _read_header(file, path)
-        digest = entries.get("__metadata__", {}).get("digest", "")
+        digest = _stored_digest(entries)
         if not digest or _digest(file, header.replace(digest.encode(), _UNSIGNED.encode(), 1)) != digest:
             raise CacheDamaged(path, "the contents do not match their digest")
     try:
@@ -220,6 +222,12 @@ def _map(path: Path, progress: Progress) -> Weights:
             return Weights(mapped.metadata(), {name: mapped.get_tensor(name) for name in names})
     except SafetensorError as error:
         raise CacheDamaged(path, str(error)) from error
+
+
+def _stored_digest(entries: dict[str, Any]) -> str:
+    texts = entries.get("__metadata__")
+    digest = texts.get("digest") if isinstance(texts, dict) else None
+    return digest if isinstance(digest, str) else ""
 
 
 def _sync_folder(place: Path) -> None:
