@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from core.live.errors import (
     TooManyTokens,
 )
 from core.live.trace_cache import TraceCache, size
+from core.live.turns import Turns
 from core.trace import Trace
 
 from .conftest import DH, HKV, POSITIONS, H
@@ -117,6 +119,21 @@ def test_the_same_text_is_traced_once_even_when_asked_for_together(tiny: Live) -
     assert len({id(trace) for trace in found}) == 1
     tiny.trace("other text")
     assert len(forwards) == 2
+
+
+def test_a_forward_waits_for_its_turn(tiny: Live) -> None:
+    turns = Turns(1)
+    model = Live("tiny", tiny.config, tiny.decoder, tiny.tokenizer, fingerprint="x", turns=turns,
+                 traces=TraceCache(2**30))
+    thread = threading.Thread(target=model.trace, args=("the cat",))
+    with turns.take():
+        thread.start()
+        end = time.monotonic() + 5
+        while not turns.waiting and time.monotonic() < end:
+            time.sleep(0.001)
+        assert turns.waiting == 1
+    thread.join(5)
+    assert not thread.is_alive()
 
 
 def test_text_limits(tiny: Live, monkeypatch: pytest.MonkeyPatch) -> None:
