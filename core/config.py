@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, get_args
 
 from core.errors import Indivisible, SizeOutOfRange, UnknownOption, UnsupportedModel
+from core.rope import frequencies
 
 Norm = Literal["rms", "layer", "none"]
 NormPlace = Literal["pre", "post"]
@@ -73,6 +74,7 @@ class ModelConfig:
         _check_size("rope_dim", self.rotary_dim, high=self.head_dim)
         if self.rotary_dim % 2:
             raise Indivisible("rope_dim", self.rotary_dim, "pair", 2)
+        frequencies(2, self.rope_base, self.rope_scaling)  # refuses a kind of scaling, or a setting, that is not known
 
     @property
     def rotary_dim(self) -> int:

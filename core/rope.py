@@ -12,23 +12,25 @@ from torch import Tensor
 from core.errors import Indivisible, ShapeError, UnknownOption
 
 SCALINGS = ("default", "linear", "ntk", "dynamic", "llama3")
+MAX_SETTING = 1e12  # no published scaling comes near; keeps θ finite
 
 
 def frequencies(rotary_dim: int, base: float = 10000.0, scaling: Mapping[str, Any] | None = None) -> Tensor:
     """θ_i = base^(−2i/Dr) for pair i, in radians per position -> (Dr/2,) float64.
 
-    `scaling` stretches the context: {"rope_type": "linear", "factor": f} divides every θ; "ntk" (NTK-aware; "dynamic"
-    at its full length) raises the base; "llama3" keeps short wavelengths, divides long ones and blends between, with
-    `factor`, `low_freq_factor`, `high_freq_factor`, `original_max_position_embeddings`.
+    `scaling` stretches the context: {"rope_type": "linear", "factor": f} divides every θ; "ntk" (NTK-aware) raises
+    the base; "dynamic" would do so only beyond the positions of the model, so here it changes nothing; "llama3" keeps
+    short wavelengths, divides long ones and blends between, with `factor`, `low_freq_factor`, `high_freq_factor`,
+    `original_max_position_embeddings`. Raises UnknownOption for another kind, or a setting that is no positive number.
     """
     if rotary_dim < 2 or rotary_dim % 2:
         raise Indivisible("rotary_dim", rotary_dim, "pair", 2)
     kind = "default" if scaling is None else str(scaling.get("rope_type") or scaling.get("type") or "default")
     if kind not in SCALINGS:
         raise UnknownOption("rope_type", kind, SCALINGS)
-    factor = float(scaling["factor"]) if scaling is not None and kind != "default" else 1.0
-    if kind in ("ntk", "dynamic"):
-        base = base * factor ** (rotary_dim / (rotary_dim - 2)) if rotary_dim > 2 else base
+    factor = _setting(scaling, "factor") if scaling is not None and kind != "default" else 1.0
+    if kind == "ntk" and rotary_dim > 2:
+        base = base * factor ** (rotary_dim / (rotary_dim - 2))
     exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64) / rotary_dim  # (Dr/2,)
     theta = base**-exponent
     if kind == "linear":
@@ -38,11 +40,20 @@ def frequencies(rotary_dim: int, base: float = 10000.0, scaling: Mapping[str, An
 
 def _llama3(theta: Tensor, scaling: Mapping[str, Any]) -> Tensor:
     """Llama 3.1: wavelengths below old/high are kept, above old/low divided by `factor`, between them blended."""
-    factor, low, high = (float(scaling[k]) for k in ("factor", "low_freq_factor", "high_freq_factor"))
-    old = float(scaling["original_max_position_embeddings"])
+    factor, low, high = (_setting(scaling, name) for name in ("factor", "low_freq_factor", "high_freq_factor"))
+    old = _setting(scaling, "original_max_position_embeddings")
+    if high <= low:
+        raise UnknownOption("rope_scaling.high_freq_factor", high, [f"above low_freq_factor={low}"])
     wavelength = 2 * math.pi / theta
     smooth = ((old / wavelength - low) / (high - low)).clamp(0.0, 1.0)
     return (1 - smooth) * theta / factor + smooth * theta
+
+
+def _setting(scaling: Mapping[str, Any], name: str) -> float:
+    value = scaling.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_SETTING:
+        raise UnknownOption(f"rope_scaling.{name}", value, [f"a number above 0, at most {MAX_SETTING:g}"])
+    return float(value)
 
 
 def angles(positions: Tensor, theta: Tensor) -> Tensor:
