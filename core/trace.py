@@ -8,6 +8,7 @@ tokens worked by hand and a model of 135 million parameters, and what it shows i
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Self
@@ -139,6 +140,7 @@ class Trace:
         self.stream: list[Tensor] = []
         self._edits: dict[str, dict[Index, float]] = {}
         self._computed: OrderedDict[str, Tensor] = OrderedDict()
+        self._lock = threading.Lock()  # a live trace is read by several sessions at once
         self._given: dict[str, Tensor] = {}
         if config is not None:
             self.begin(config, given or {})
@@ -168,9 +170,10 @@ class Trace:
 
     def __getitem__(self, name: str) -> Tensor:
         """The tensor of that name; computed now if it is neither given nor kept. Raises UnknownName."""
-        if name in self._computed:
-            self._computed.move_to_end(name)
-            return self._computed[name]
+        with self._lock:
+            if name in self._computed:
+                self._computed.move_to_end(name)
+                return self._computed[name]
         if name in self._given and name not in self._edits:
             return self._given[name]
         if name not in self._available:
@@ -191,6 +194,14 @@ class Trace:
     def axes(self, name: str) -> tuple[str, ...]:
         """The axis letters of a tensor. Raises UnknownName."""
         return registered(name).axes
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Axis letter → size, for those axes that some tensor of this trace really has."""
+        present = {axis for name in self._available for axis in registered(name).axes}
+        if "Tk" in present and "T" not in present:
+            present.add("T")
+        return {axis: size for axis, size in self._sizes.items() if axis in present}
 
     def is_given(self, name: str) -> bool:
         """Whether the tensor was put in (a parameter, an input, the captured stream) rather than computed here."""
@@ -288,10 +299,11 @@ class Trace:
         return found
 
     def _keep(self, name: str, value: Tensor) -> None:
-        self._computed[name] = value
-        total = sum(t.nbytes for t in self._computed.values())
-        while total > COMPUTED_BYTES and len(self._computed) > 1:
-            total -= self._computed.popitem(last=False)[1].nbytes
+        with self._lock:
+            self._computed[name] = value
+            total = sum(t.nbytes for t in self._computed.values())
+            while total > COMPUTED_BYTES and len(self._computed) > 1:
+                total -= self._computed.popitem(last=False)[1].nbytes
 
     def _check_shape(self, name: str, tensor: Tensor) -> None:
         axes = registered(name).axes

@@ -1,0 +1,28 @@
+"""The table of contents: page frame, sidebar, and every page listed. Run with `streamlit run app.py` (or serve.py)."""
+
+import streamlit as st
+
+from ui import bench, frame, i18n
+from ui.i18n import _
+from ui.stages import SECTIONS, stage
+
+# Section -> page files, in the order of the menu. A page's slug is its file's name; home is at "/".
+PAGES = {
+    "start": ["pages/start/home.py"],
+    "attention": ["pages/attention/scores.py"],
+}
+
+st.set_page_config(page_title="Transformer Workbench", layout="wide")
+dropped = bench.begin(st.context.locale)
+i18n.html_lang()
+built = {}
+menu = {}
+for section, files in PAGES.items():
+    for file in files:
+        slug = file.rsplit("/", 1)[-1].removesuffix(".py")
+        built[slug] = st.Page(file, title=_(stage(slug).title), url_path=slug, default=slug == "home")
+        menu.setdefault(_(SECTIONS[section]), []).append(built[slug])
+page = st.navigation(menu, expanded=True)
+frame.set_up(built, slug=next(slug for slug, candidate in built.items() if candidate == page), dropped=dropped)
+page.run()
+bench.finish()

@@ -1,0 +1,356 @@
+"""What is on the bench: the source, the sizes, the place looked at, the edits. One typed object.
+
+This is the only reader of session state and of the address. Plain widget values are bound to the address by Streamlit;
+what Streamlit cannot bind (choices whose labels are translated, the typed text, edits, the pinned cell) is kept here:
+read from the address when it holds something that this app did not write itself (a link, Back, Forward), and written
+back after each run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core import derive
+from core.toy import LIMITS, ToySizes
+from core.trace import Index, Trace
+from ui import address, i18n
+from ui.equation import Edits, Frame, Pin, read_edits, read_pin
+
+SOURCES = ("worked", "toy", "live")
+EXAMPLES = ("single_head", "block", "block_shared")
+SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
+                "V": "vocab", "L": "layers"}
+DEFAULT_SIZES = ToySizes()
+DEFAULT_TEXT = "The cat sat on the mat because it was tired."
+DECIMALS = (2, 3, 4, 5, 6)
+DEFAULT_DECIMALS = 3
+LONGEST_LINKED_TEXT = 1500  # characters of typed text that an address carries
+LONGEST_ADDRESS = 8000
+UNPINNED = "none"  # in the address: the learner let go of the cell that the page opens with
+
+_CHOICES: dict[str, tuple[Sequence[str], str]] = {
+    "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
+    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one."""
+
+    language: str = i18n.DEFAULT
+    source: str = SOURCES[0]
+    example: str = ""
+    text: str = DEFAULT_TEXT
+    seed: int = 0
+    sizes: ToySizes = DEFAULT_SIZES
+    layer: int = 0
+    head: int = 0
+    batch: int = 0
+    decimals: int = DEFAULT_DECIMALS
+    presenter: bool = False
+    edits: Mapping[str, Mapping[Index, float]] = field(default_factory=dict)
+
+    @property
+    def scope(self) -> str | None:
+        """Where edits belong: the worked example or the toy; None on the live model, which is not edited."""
+        return {"worked": self.example, "toy": "toy"}.get(self.source)
+
+
+# The run: begin before the first widget, finish after the last.
+
+
+def begin(locale: str | None) -> list[str]:
+    """Take over what the address says that we did not write; returns notices (codes) about what was dropped."""
+    notices: list[str] = []
+    for key, (known, default) in _CHOICES.items():
+        if _arrived(key):
+            value = st.query_params.get(key, "")
+            if value and value not in known:
+                notices.append("unknown_choice")
+            fallback = i18n.from_locale(locale) if key == "lang" else default
+            st.session_state[key] = value if value in known else fallback
+    if _arrived("text"):
+        st.session_state["text"] = st.query_params.get("text") or DEFAULT_TEXT
+    if _arrived("edits"):
+        found = address.unpack_edits(st.query_params.get("edits", ""))
+        st.session_state["_edits"] = found.edits
+        _replaced()
+        if found.dropped:
+            notices.append("edits_dropped")
+    if _arrived("pin"):
+        raw = st.query_params.get("pin", "")
+        st.session_state["_pin"] = UNPINNED if raw == UNPINNED else address.unpack_pin(raw)
+        _replaced()
+        if raw and raw != UNPINNED and st.session_state["_pin"] is None:
+            notices.append("pin_dropped")
+    i18n.use(st.session_state["lang"])
+    return notices
+
+
+def finish() -> None:
+    """Write the address: what a copied link needs, and nothing that is at its default."""
+    pin = st.session_state.get("_pin")
+    text = st.session_state.get("text", DEFAULT_TEXT)
+    _write("lang", st.session_state["lang"])
+    _write("source", st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "")
+    _write("example", st.session_state["example"])
+    _write("text", text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "")
+    packed = address.pack_edits(all_edits())
+    _write("edits", packed if len(packed) <= address.LONGEST_PARAMETER else "")
+    _write("pin", address.pack_pin(pin) if isinstance(pin, dict) else pin or "")
+
+
+def current(example: str = EXAMPLES[0]) -> Bench:
+    """The bench as it stands; `example` is what the page opens with while the learner has not chosen one."""
+    state = st.session_state
+    chosen = state.get("example") or example
+    source = state.get("source", SOURCES[0])
+    scope = {"worked": chosen, "toy": "toy"}.get(source, "")
+    sizes = ToySizes(**{name: int(state.get(letter, getattr(DEFAULT_SIZES, name)))
+                        for letter, name in SIZE_LETTERS.items()})
+    return Bench(
+        language=state.get("lang", i18n.DEFAULT), source=source, example=chosen,
+        text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
+        layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
+        decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
+        edits=all_edits().get(scope, {}))
+
+
+# Edits.
+
+
+def all_edits() -> address.ScopedEdits:
+    """The edits of every scope."""
+    edits: address.ScopedEdits = st.session_state.setdefault("_edits", {})
+    return edits
+
+
+def discard_edits(scope: str, name: str | None = None) -> None:
+    """Take back the edits of a scope, or of one tensor in it."""
+    edits = all_edits()
+    if name is None:
+        edits.pop(scope, None)
+    else:
+        edits.get(scope, {}).pop(name, None)
+    _replaced()
+
+
+def replace_edits(edits: address.ScopedEdits) -> None:
+    """Put saved edits in place of the present ones."""
+    st.session_state["_edits"] = edits
+    _replaced()
+
+
+def fitting(trace: Trace, edits: Mapping[str, Mapping[Index, float]]) -> tuple[dict[str, dict[Index, float]], list[str]]:
+    """Split edits into those whose tensor and index exist in the trace, and labels of the others ("name[1,2]")."""
+    fit: dict[str, dict[Index, float]] = {}
+    rest: list[str] = []
+    for name, cells in edits.items():
+        shape = tuple(trace[name].shape) if name in trace else ()
+        for index, value in cells.items():
+            if len(index) == len(shape) and all(i < n for i, n in zip(index, shape, strict=True)):
+                fit.setdefault(name, {})[index] = value
+            else:
+                rest.append(f"{name}[{','.join(str(i + 1) for i in index)}]")
+    return fit, rest
+
+
+def edits_shown(
+    trace: Trace, edits: Mapping[str, Mapping[Index, float]], frames: Sequence[Frame], place: tuple[int, int],
+) -> dict[str, dict[str, float]]:
+    """Edits as the equation keys them: trace name -> "row,column" of the slice at (batch, head) -> value."""
+    shown: dict[str, dict[str, float]] = {}
+    for name in {frame.name for frame in frames}:
+        for index, value in edits.get(name, {}).items():
+            row = index[-2] if len(trace.axes(name)) > 1 else 0
+            if derive.full_index(trace, name, *place, row, index[-1]) == index:
+                shown.setdefault(name, {})[f"{row},{index[-1]}"] = value
+    return shown
+
+
+def edits_taker(
+    key: str, scope: str | None, trace: Trace, frames: Sequence[Frame], place: tuple[int, int],
+) -> Callable[[], None]:
+    """A callback that takes what the equation `key` says was edited, for the slice (batch, head) that it showed."""
+
+    def take() -> None:
+        found = read_edits(st.session_state[key].get("edits"), frames)
+        if scope is None or found is None or found.rev != st.session_state.get("_rev", 0):
+            return
+        st.session_state[f"_seq:{key}"] = found.seq
+        _merge(scope, trace, frames, place, found)
+
+    return take
+
+
+def _merge(scope: str, trace: Trace, frames: Sequence[Frame], place: tuple[int, int], found: Edits) -> None:
+    """The component always sends its whole map, so what it does not name was taken back."""
+    names = all_edits().setdefault(scope, {})
+    shown = edits_shown(trace, names, frames, place)
+    for name in {frame.name for frame in frames if frame.editable}:
+        cells = names.setdefault(name, {})
+        for cell in shown.get(name, {}):
+            cells.pop(_full(trace, name, place, cell), None)
+        for cell, value in found.map.get(name, {}).items():
+            cells[_full(trace, name, place, cell)] = value
+        if not cells:
+            del names[name]
+
+
+def _full(trace: Trace, name: str, place: tuple[int, int], cell: str) -> Index:
+    row, column = (int(part) for part in cell.split(","))
+    return derive.full_index(trace, name, *place, row, column)
+
+
+# The pinned cell.
+
+
+def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
+    """The pinned cell if it is on this page, else the cell that the page opens with; None once it was let go."""
+    raw = st.session_state.get("_pin")
+    if raw == UNPINNED:
+        return None
+    return read_pin(raw, frames) or telling
+
+
+def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
+    """A callback that takes the cell pinned in the equation `key`."""
+
+    def take() -> None:
+        pin = read_pin(st.session_state[key].get("pin"), frames)
+        st.session_state["_pin"] = {"id": pin.id, "row": pin.row, "col": pin.col} if pin else UNPINNED
+
+    return take
+
+
+def revision(key: str, *context: object) -> tuple[int, int]:
+    """(rev, seq) for an equation: rev grows when edits were replaced here or another slice is on screen."""
+    if st.session_state.setdefault(f"_context:{key}", context) != context:
+        st.session_state[f"_context:{key}"] = context
+        _replaced()
+    return st.session_state.get("_rev", 0), st.session_state.get(f"_seq:{key}", 0)
+
+
+def _replaced() -> None:
+    st.session_state["_rev"] = st.session_state.get("_rev", 0) + 1
+
+
+# Widgets and small memory.
+
+
+def choice(widget: Callable[..., Any], label: str, labels: Mapping[str, str], *, key: str, default: str, **more: Any) -> str:
+    """A choice whose address value is a language-neutral code while its labels are translated."""
+    codes = list(labels)
+    if _arrived(key):
+        value = st.query_params.get(key, "")
+        st.session_state[key] = value if value in codes else default
+    if st.session_state.get(key) not in codes:
+        st.session_state[key] = default
+    chosen = widget(label, codes, format_func=dict(labels).get, key=key, **more)
+    chosen = chosen if chosen in codes else default
+    if key not in _CHOICES:
+        _write(key, "" if chosen == default else chosen)
+    return str(chosen)
+
+
+def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> None:
+    """The worked example: the page's own until the learner picks one, which then holds on every page."""
+    st.session_state["_example"] = st.session_state.get("example") or default
+
+    def take() -> None:
+        st.session_state["example"] = st.session_state["_example"]
+
+    st.selectbox(label, list(labels), format_func=dict(labels).get, key="_example", on_change=take)
+
+
+def whole_number(label: str, letter: str, low: int, high: int, default: int, *, where: Any = st, **more: Any) -> int:
+    """A number field bound to the address under `letter`, kept within its range when the range shrinks."""
+    if letter in st.session_state:
+        st.session_state[letter] = min(max(int(st.session_state[letter] or low), low), high)
+    else:
+        more["value"] = min(max(default, low), high)
+    value = where.number_input(label, min_value=low, max_value=high, step=1, key=letter, bind="query-params",
+                               persist_state="session", **more)
+    return int(value if value is not None else default)
+
+
+def size_range(letter: str) -> tuple[int, int, int]:
+    """Lowest, highest and default value of a toy size."""
+    name = SIZE_LETTERS[letter]
+    return (*LIMITS[name], getattr(DEFAULT_SIZES, name))
+
+
+def seed_range() -> tuple[int, int, int]:
+    """Lowest, highest and default seed."""
+    return (*LIMITS["seed"], 0)
+
+
+def remember(key: str, value: Any) -> None:
+    """Keep something small for this session under `key`."""
+    st.session_state[f"_memory:{key}"] = value
+
+
+def recall(key: str, default: Any = None) -> Any:
+    """What was remembered under `key`."""
+    return st.session_state.get(f"_memory:{key}", default)
+
+
+def share_link() -> str:
+    """The address of this page as it now stands, or "" when it would be too long for a link."""
+    base = (st.context.url or "").split("?")[0]
+    link = f"{base}?{urlencode(st.query_params.to_dict())}"
+    too_long = len(link) > LONGEST_ADDRESS or len(address.pack_edits(all_edits())) > address.LONGEST_PARAMETER
+    return "" if too_long else link
+
+
+def _arrived(key: str) -> bool:
+    """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed."""
+    written = st.session_state.setdefault("_written", {})
+    value = st.query_params.get(key, "")
+    if key in written and written[key] == value:
+        return False
+    written[key] = value
+    return True
+
+
+def _write(key: str, value: str) -> None:
+    st.session_state.setdefault("_written", {})[key] = value
+    if not value:
+        if key in st.query_params:
+            del st.query_params[key]
+    elif st.query_params.get(key) != value:
+        st.query_params[key] = value
+
+
+def saved_edits() -> str:
+    """All edits as the text of a state file."""
+    return address.edits_to_json(all_edits())
+
+
+def open_edits(file_id: str, raw: bytes) -> None:
+    """Take the edits of a state file, once for each upload; what cannot be read is dropped and told on the next run."""
+    if recall("opened") == file_id:
+        return
+    remember("opened", file_id)
+    found = address.edits_from_json(raw)
+    if found.edits or not found.dropped:
+        st.session_state["_edits"] = found.edits
+        _replaced()
+    remember("dropped", ["edits_dropped"] if found.dropped else [])
+    st.rerun()
+
+
+def read_number(text: str) -> float | None:
+    """A typed number, with a hyphen or a minus sign; None for anything that is no finite number."""
+    try:
+        value = float(text.strip().replace("\u2212", "-"))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,243 @@
+"""The furniture of a page: header, shape strip, formula, things to look for, exercises, code, check, share."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core import derive, notation
+from core.snippets import Program
+from core.trace import Check, Index, Trace
+from ui import bench as bench_module
+from ui import errors, sources, theme
+from ui.bench import Bench
+from ui.i18n import _
+from ui.stages import STAGES, stage
+from ui.theme import format_number
+
+# The main line from ids to logits: symbol, axis letters, the slugs of the stages that work on it.
+_MAIN_LINE = (
+    ("ids", ("B", "T"), ("tokens",)), ("X", ("B", "T", "D"), ("embedding",)),
+    ("Q K V", ("B", "H", "T", "Dh"), ("projections", "rope")), ("S", ("B", "H", "T", "T"), ("scores", "mask")),
+    ("AV", ("B", "H", "T", "Dh"), ("mixing",)), ("O", ("B", "T", "D"), ("heads",)),
+    ("FFN", ("B", "T", "F"), ("ffn",)), ("Y", ("B", "T", "D"), ("block", "norms")),
+    ("logits", ("B", "T", "V"), ("logits",)),
+)
+_LONG_SUM = 6  # terms written out in a formula before the middle is left out
+_TERMS_EACH_END = 2
+_LONGEST_ANSWER = 32
+
+
+def header(slug: str, built: Mapping[str, Any]) -> None:
+    """Title, the question that the page answers, and the pages before and after it; those to come are not links."""
+    here = stage(slug)
+    with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
+        st.header(_(here.title), anchor=False)
+        st.markdown(f"*{_(here.question)}*")
+        place = STAGES.index(here)
+        for arrow, neighbour in (("‹ {title}", STAGES[place - 1 : place]), ("{title} ›", STAGES[place + 1 : place + 2])):
+            for other in neighbour:
+                label = arrow.format(title=_(other.title))
+                if other.slug in built:
+                    st.page_link(built[other.slug], label=label)
+                else:
+                    st.caption(_("{label} (to come)").format(label=label))
+        st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
+                  help=_("Large type and no sidebar, for a projector."))
+
+
+def shape_strip(slug: str, trace: Trace) -> None:
+    """The main line with axis letters in their colours; this stage is lit, and the sizes that this trace has are given."""
+    sizes = trace.sizes
+    boxes = []
+    for symbol, axes, slugs in _MAIN_LINE:
+        letters = ",".join(f'<b class="axis-{axis}">{axis}</b>' for axis in axes)
+        lit = ' aria-current="step" class="lit"' if slug in slugs else ""
+        boxes.append(f"<li{lit}><span>{html.escape(symbol)}</span> [{letters}]</li>")
+    present = [axis for axis in ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L") if axis in sizes]
+    numbers = " ".join(f'<span><b class="axis-{axis}">{axis}</b>={sizes[axis]}</span>' for axis in present)
+    st.html(f'<div class="strip"><ol aria-label="{html.escape(_("Shapes along the main line"))}">{"".join(boxes)}</ol>'
+            f'<p class="sizes">{numbers}</p></div>')
+
+
+def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
+    """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input."""
+    if resolved.error is not None:
+        st.error(errors.explain(resolved.error))
+        st.caption(_("What you see below are the last good numbers."))
+    if resolved.loading:
+        _loading()
+    for code in dict.fromkeys(dropped):
+        st.warning({
+            "unknown_choice": _("The address asked for something that does not exist here; it was left out."),
+            "edits_dropped": _("Some edits in the address or file could not be read and were left out."),
+            "pin_dropped": _("The pinned cell in the address could not be read and was left out."),
+        }[code])
+    if resolved.unfit:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.info(_("These edits do not fit the present sizes and wait until they do: {edits}").format(
+                edits=", ".join(f"`{edit}`" for edit in resolved.unfit)))
+            st.button(_("Discard all edits of this source"), on_click=bench_module.discard_edits, args=(resolved.scope,))
+
+
+@st.fragment(run_every="0.4s")
+def _loading() -> None:
+    """The progress of loading the model; runs the page again once there is something new to show."""
+    progress = sources.loader().progress()
+    if progress is None:
+        st.rerun()
+    stages = {
+        "read": _("reading the file"), "wait": _("waiting for another process that prepares it"),
+        "dequantise": _("turning 4-bit weights into float32 (first time only)"),
+        "write": _("keeping them for next time"), "map": _("mapping the weights"),
+    }
+    text = _("SmolLM2-135M is on its way: {stage}, {seconds} s. The numbers below are still the last ones.").format(
+        stage=stages.get(progress.stage, progress.stage), seconds=int(progress.seconds))
+    st.progress(progress.fraction or 0.0, text=text)
+
+
+def formula(symbols: str, numbers: str) -> None:
+    """A formula in symbols, and again with the current numbers put in; both in LaTeX."""
+    with st.container(horizontal=True, key="formula"):
+        st.markdown(f"$\\displaystyle {symbols}$")
+        st.markdown(f"$\\displaystyle {numbers}$")
+
+
+def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
+    """The products behind one cell in LaTeX, "0 \\times 2 + 1 \\times 1"; the middle of a long sum is left out."""
+    terms = [r" \times ".join(_digits(factor.value, decimals, place > 0) for place, factor in enumerate(term))
+             for term in derive.cell(trace, name, index).terms]
+    if len(terms) > _LONG_SUM:
+        terms = [*terms[:_TERMS_EACH_END], r"\cdots", *terms[-_TERMS_EACH_END:]]
+    return " + ".join(terms)
+
+
+def _digits(value: float, decimals: int, guard: bool) -> str:
+    text = format_number(value, decimals).replace(theme.MINUS, "-")
+    return f"({text})" if guard and value < 0 else text
+
+
+def number(value: float, decimals: int) -> str:
+    """A number as LaTeX."""
+    return _digits(value, decimals, guard=False)
+
+
+def look_for(sentences: Sequence[str]) -> None:
+    """What to look for, in sentences built from the values on screen."""
+    st.subheader(_("What to look for"), anchor=False)
+    st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
+
+
+def program(snippet: Program, functions: Sequence[Callable[..., Any]], *, key: str) -> None:
+    """The PyTorch program for the numbers on screen, its file if it needs one, and the source of what ran here."""
+    st.caption(_("This program gives the same numbers with PyTorch alone."))
+    st.code(snippet.code, language="python")
+    if snippet.file:
+        st.download_button(_("Numbers for the program: {file}").format(file=snippet.file), npz(snippet.arrays),
+                           file_name=snippet.file, mime="application/octet-stream", key=f"{key}-numbers")
+    st.caption(_("And this is the code that computed what you see:"))
+    st.code("\n\n".join(inspect.getsource(function) for function in functions), language="python")
+
+
+def folded(title: str, key: str, body: Callable[[], None]) -> None:
+    """A section that is computed only once it is opened; the address remembers which are open."""
+    section = st.expander(title, key=f"open-{key}", on_change="rerun")
+    if section.open:
+        with section:
+            body()
+
+
+def button(label: str, then: Callable[[], None], *, key: str) -> None:
+    """A button whose effect is there in the same run."""
+    st.button(label, on_click=then, key=key)
+
+
+def answer(judge: Callable[[float], None], skip: Callable[[], None], *, key: str) -> None:
+    """A field for a number with its two buttons; what is not a number gets a message and nothing else happens."""
+    with st.form(key, border=False):
+        text = st.text_input(_("Your answer"), max_chars=_LONGEST_ANSWER, key=f"{key}-text")
+        with st.container(horizontal=True):
+            checked = st.form_submit_button(_("Check"))
+            skipped = st.form_submit_button(_("Skip"))
+    if skipped:
+        skip()
+        st.rerun(scope="fragment")
+    if checked:
+        value = bench_module.read_number(text)
+        if value is None:
+            st.error(_("That is not a number. Write one such as 2 or -0.5."))
+        else:
+            judge(value)
+            st.rerun(scope="fragment")
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def cached(_function: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    """The result of a slow function of `core`, kept for all sessions under its name and arguments."""
+    return _function(*arguments)
+
+
+def edit_notices(resolved: sources.Resolved) -> None:
+    """Which computed tensors were edited by hand, so that they no longer follow from what comes before; with revert."""
+    trace = resolved.trace
+    if not trace.edits:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="edits"):
+        cut = [name for name in trace.edits if not trace.is_given(name)]
+        count = sum(len(cells) for cells in trace.edits.values())
+        st.markdown(_("Edited numbers: {count}.").format(count=count))
+        for name in cut:
+            st.markdown(_("{symbol} was edited by hand and no longer follows from what comes before it there.").format(
+                symbol=notation.symbol(name)))
+        st.button(_("Take all edits back"), on_click=bench_module.discard_edits, args=(resolved.scope,), key="revert")
+
+
+def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays as the bytes of an .npz file."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **dict(arrays))
+    return buffer.getvalue()
+
+
+def check_line(check: Check | None) -> None:
+    """What the numbers were compared with, and the largest difference."""
+    if check is None:
+        st.caption(_("Check: an edit stands between the scores and the result, so there is nothing to compare with."))
+        return
+    name = notation.symbol(check.name)
+    compared = {
+        "stream": _("the block's output, written out step by step, against torch's fused forward pass"),
+        "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention").format(symbol=name),
+    }[check.kind]
+    st.caption(_("Check: {compared}. Largest difference: {difference}").format(
+        compared=compared, difference=theme.full_value(check.difference)))
+
+
+def share(bench: Bench, trace: Trace, *, key: str) -> None:
+    """The link that restores this page, a state file when it would be too long, and the numbers as a file."""
+    link = bench_module.share_link()
+    if link:
+        st.caption(_("This address opens the same page, with edits, pinned cell and language:"))
+        st.code(link, language=None, wrap_lines=True)
+    else:
+        st.caption(_("The edits are too many for an address. Save them as a file and open it in the other browser."))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.download_button(_("Save the edits as a file"), bench_module.saved_edits(), file_name="workbench-edits.json",
+                           mime="application/json", key=f"{key}-state")
+        st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
+                           file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
+    file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
+    if file is not None:
+        bench_module.open_edits(file.file_id, file.getvalue())
+
+
+def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
+    """The computed tensors of one layer under their trace names; parameters are left out, they can be very large."""
+    names = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
+    return {name: trace[name].detach().cpu().numpy() for name in names}

@@ -1,0 +1,75 @@
+"""What went wrong and what to do, in the user's language: one wording for each type in `core.errors`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core import errors
+from core.live import errors as live_errors
+from ui.i18n import N_, _
+
+_SIZE_NAMES = {
+    "width": "D", "heads": "H", "kv_heads": "Hkv", "head_dim": "Dh", "ffn_width": "F", "vocab": "V", "layers": "L",
+    "batch": "B", "tokens": "T", "seed": N_("seed"),
+}
+
+
+def explain(error: errors.WorkbenchError) -> str:
+    """One or two sentences: the offending value, and what would work. Markdown-safe: typed text never enters it."""
+    for kind, words in _WORDS.items():
+        if isinstance(error, kind):
+            return words(error)
+    return _("Something in the computation does not fit together. The last good numbers stay on screen.")
+
+
+def _size(field: str) -> str:
+    return _(_SIZE_NAMES.get(field, field))
+
+
+def _indivisible(error: Any) -> str:
+    fits = _(" or ").join(str(n) for n in error.fits)
+    return _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work.").format(
+        field=_size(error.field), value=error.value, by=_size(error.by), divisor=error.divisor, fits=fits)
+
+
+def _out_of_range(error: Any) -> str:
+    return _("{field} = {value} is out of range. It must be a whole number from {low} to {high}.").format(
+        field=_size(error.field), value=error.value, low=error.low, high=error.high)
+
+
+def _missing(error: Any) -> str:
+    return _("The live model is not installed here. This command installs it (92 MB, once):") + \
+        f"\n\n```\n{error.command}\n```\n\n" + _("Worked and Toy do everything without it.")
+
+
+def _too_long(error: Any) -> str:
+    return _("The text has {length} characters; at most {limit} are read. Shorten it and try again.").format(
+        length=error.length, limit=error.limit)
+
+
+def _too_many_tokens(error: Any) -> str:
+    return _("The text has {count} tokens; a page can follow {limit}. Shorten it and try again.").format(
+        count=error.count, limit=error.limit)
+
+
+def _not_covered(error: Any) -> str:
+    return _("The model's vocabulary cannot write {count} of these characters. Take them out and try again.").format(
+        count=len(error.characters))
+
+
+def _invalid(error: Any) -> str:
+    return _("The model file cannot be used: it is damaged or not of a kind that this app reads. "
+             "Install the model package again.")
+
+
+_WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
+    errors.Indivisible: _indivisible,
+    errors.SizeOutOfRange: _out_of_range,
+    live_errors.ModelMissing: _missing,
+    live_errors.TextEmpty: lambda error: _("There is no text. Type at least one character."),
+    live_errors.TextTooLong: _too_long,
+    live_errors.TooManyTokens: _too_many_tokens,
+    live_errors.TextNotCovered: _not_covered,
+    live_errors.CheckpointInvalid: _invalid,
+}

@@ -1,0 +1,54 @@
+"""What stands round every page: its styles, the sidebar, and what the page needs to know about where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from ui import bench as bench_module
+from ui import sidebar, sources
+from ui.bench import Bench
+from ui.stages import Stage, stage
+from ui.theme import AXES, role_css
+
+_CSS = (Path(__file__).parent / "page.css").read_text("utf-8")
+_AXIS_CSS = "".join(f".axis-{axis} {{ color: var(--axis-{axis}); }}\n" for axis in AXES)
+_PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
+
+
+class Here(NamedTuple):
+    """The page that is shown, the pages that exist by slug, and notices about what the address held."""
+
+    stage: Stage
+    built: Mapping[str, Any]
+    dropped: Sequence[str]
+
+
+def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
+    """Draw the styles and the sidebar; called by app.py before the page runs."""
+    found = [*dropped, *bench_module.recall("dropped", [])]
+    bench_module.remember("dropped", [])
+    bench_module.remember("here", Here(stage(slug), built, found))
+    presenter = _PRESENTER_CSS if bench_module.current().presenter else ""
+    st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}{presenter}</style>")
+    with st.sidebar:
+        sidebar.draw(stage(slug).example)
+
+
+def here() -> Here:
+    """Where the page is."""
+    place: Here = bench_module.recall("here")
+    return place
+
+
+def look() -> tuple[Bench, sources.Resolved]:
+    """The bench and the trace it selects, with edits made since the run began; for pages and their fragments.
+
+    Layer, head and batch entry are kept within what the trace has.
+    """
+    bench = bench_module.current(here().stage.example)
+    resolved = sources.resolve(bench)
+    return sources.within(bench, resolved.trace), resolved

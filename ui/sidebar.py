@@ -1,0 +1,76 @@
+"""The sidebar: what is looked at, chosen once and kept on every page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.live.registry import DEFAULT
+from ui import bench as bench_module
+from ui import i18n, sources
+from ui.bench import DECIMALS, DEFAULT_DECIMALS, SIZE_LETTERS
+from ui.i18n import _
+from ui.sources import Resolved
+
+_LIVE_NAME = {DEFAULT: "SmolLM2-135M"}[DEFAULT]
+
+
+def draw(example: str) -> Resolved:
+    """Draw the controls and return what they select; `example` is what the page opens with."""
+    bench_module.choice(st.segmented_control, _("Language"), i18n.languages(), key="lang",
+                        default=i18n.current(), required=True, label_visibility="collapsed")
+    source = bench_module.choice(
+        st.segmented_control, _("Numbers from"), {"worked": _("Worked"), "toy": _("Toy"), "live": _("Live")},
+        key="source", default="worked", required=True)
+    if source == "worked":
+        _worked(example)
+    elif source == "toy":
+        _toy()
+    else:
+        _live()
+    resolved = sources.resolve(bench_module.current(example))
+    _place(resolved)
+    _display()
+    return resolved
+
+
+def _worked(example: str) -> None:
+    labels = {"single_head": _("One head by hand (3 tokens)"), "block": _("One block (4 tokens, ours)"),
+              "block_shared": _("The same block, one KV head")}
+    bench_module.example_choice(_("Example"), labels, default=example)
+
+
+def _toy() -> None:
+    st.caption(_("Random weights of your sizes; the same seed gives the same numbers."))
+    columns = st.columns(2)
+    for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
+        low, high, default = bench_module.size_range(letter)
+        bench_module.whole_number(_size_label(SIZE_LETTERS[letter], letter), letter, low, high, default,
+                                  where=columns[place % 2])
+    bench_module.whole_number(_("Seed"), "seed", *bench_module.seed_range())
+
+
+def _size_label(name: str, letter: str) -> str:
+    words = {"batch": _("batch"), "tokens": _("tokens"), "width": _("width"), "heads": _("query heads"),
+             "kv_heads": _("KV heads"), "ffn_width": _("FFN width"), "vocab": _("vocabulary"), "layers": _("layers")}
+    return f"{letter} · {words[name]}"
+
+
+def _live() -> None:
+    st.text_area(_("Your sentence"), key="text", height=100, persist_state="session",
+                 help=_("Up to 128 tokens. Press Ctrl+Enter to apply."))
+    st.caption(_("{model}: a real model, its weights dequantised from 4 bits.").format(model=_LIVE_NAME))
+
+
+def _place(resolved: Resolved) -> None:
+    """Layer, head and batch entry, as far as there is a choice."""
+    extent = sources.extent(resolved.trace)
+    for label, key, count in ((_("Layer"), "layer", extent.layers), (_("Head"), "head", extent.heads),
+                              (_("Batch entry"), "b", extent.batch)):
+        if count > 1:
+            bench_module.whole_number(_("{what} (1 to {count})").format(what=label, count=count), key, 1, count, 1)
+
+
+def _display() -> None:
+    st.divider()
+    st.select_slider(_("Decimals"), DECIMALS, value=DEFAULT_DECIMALS, key="decimals", bind="query-params",
+                     persist_state="session")

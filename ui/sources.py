@@ -1,0 +1,158 @@
+"""From the bench to a trace: worked, toy or live, with what the learner should be told about it.
+
+Worked and toy traces are computed at once. The live model is loaded in the background, once for all sessions; until
+it is ready, and whenever a source cannot give a trace, the page shows the last good one and says why.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import streamlit as st
+
+from core import live, toy, worked
+from core.errors import WorkbenchError
+from core.toy import ToySizes
+from core.trace import Trace
+from ui import bench as bench_module
+from ui.bench import Bench
+
+
+class Resolved(NamedTuple):
+    """The trace to show, the kind of source it really comes from, and what stands in the way of the chosen one.
+
+    `unfit` lists edits that do not exist in it; `error` is why the chosen source gave nothing; `loading` is true while
+    the live model is on its way.
+    """
+
+    trace: Trace
+    source: str
+    scope: str | None
+    unfit: list[str]
+    error: WorkbenchError | None = None
+    loading: bool = False
+
+
+def resolve(bench: Bench) -> Resolved:
+    """The trace for the bench, with its edits; on a problem the last good trace of this session, else the example."""
+    error: WorkbenchError | None = None
+    try:
+        trace = _chosen(bench)
+        if trace is not None:
+            fit, unfit = bench_module.fitting(trace, bench.edits)
+            bench_module.remember("good", (bench.source, bench.scope, trace))
+            return Resolved(trace.edited(fit) if fit else trace, bench.source, bench.scope, unfit)
+    except WorkbenchError as problem:
+        error = problem
+    source, scope, trace = bench_module.recall("good") or ("worked", bench.example, _worked(bench.example))
+    fit, _ = bench_module.fitting(trace, bench_module.all_edits().get(scope or "", {}))
+    return Resolved(trace.edited(fit) if fit else trace, source, scope, [], error, loading=error is None)
+
+
+def _chosen(bench: Bench) -> Trace | None:
+    """The chosen source's trace without edits, or None while the live model loads. Raises WorkbenchError."""
+    if bench.source == "toy":
+        return _toy(bench.sizes, bench.seed)
+    if bench.source == "live":
+        model = loader().model()
+        return None if model is None else model.trace(bench.text)
+    return _worked(bench.example)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _worked(example: str) -> Trace:
+    if example == "block_shared":
+        return worked.block(kv_heads=1)
+    return worked.EXAMPLES[example]()
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _toy(sizes: ToySizes, seed: int) -> Trace:
+    return toy.toy(sizes, seed)
+
+
+class Progress(NamedTuple):
+    """Where loading stands: the stage's code, its fraction if it has one, seconds since it began."""
+
+    stage: str
+    fraction: float | None
+    seconds: float
+
+
+class Loader:
+    """Loads the live model in a thread of its own, once for the whole server; a failure can be tried again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._model: live.Live | None = None
+        self._error: WorkbenchError | None = None
+        self._stage: tuple[str, float | None] = ("read", None)
+        self._began = 0.0
+
+    def model(self) -> live.Live | None:
+        """The model if it is there; otherwise loading starts and None is returned. Raises what loading failed with,
+        once, so that the next call tries again."""
+        with self._lock:
+            if self._model is not None:
+                return self._model
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            if self._thread is None:
+                self._began = time.monotonic()
+                self._thread = threading.Thread(target=self._load, name="live-model", daemon=True)
+                self._thread.start()
+            return None
+
+    def progress(self) -> Progress | None:
+        """How far loading is, or None when nothing is being loaded."""
+        with self._lock:
+            if self._thread is None:
+                return None
+            return Progress(*self._stage, time.monotonic() - self._began)
+
+    def _load(self) -> None:
+        model: live.Live | None = None
+        problem: WorkbenchError | None = WorkbenchError("loading stopped unexpectedly")
+        try:
+            model = live.load(progress=self._report)
+            problem = None
+        except WorkbenchError as error:
+            problem = error
+        finally:
+            with self._lock:
+                self._model, self._error, self._thread = model, problem, None
+
+    def _report(self, stage: str, fraction: float | None) -> None:
+        with self._lock:
+            self._stage = (stage, fraction)
+
+
+@st.cache_resource(show_spinner=False)
+def loader() -> Loader:
+    """The one loader of this server."""
+    return Loader()
+
+
+def within(bench: Bench, trace: Trace) -> Bench:
+    """The bench with layer, head and batch entry inside what the trace has."""
+    have = extent(trace)
+    return replace(bench, layer=min(bench.layer, have.layers - 1), head=min(bench.head, have.heads - 1),
+                   batch=min(bench.batch, have.batch - 1))
+
+
+class Extent(NamedTuple):
+    """How many layers, query heads and batch entries there are to choose from."""
+
+    layers: int
+    heads: int
+    batch: int
+
+
+def extent(trace: Trace) -> Extent:
+    """The extent of a trace."""
+    return Extent(trace.config.layers, trace.config.heads, trace.sizes.get("B", 1))

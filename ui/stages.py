@@ -1,0 +1,62 @@
+"""The stages in the order of the course: slug, section, title and the one question each page answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ui.i18n import N_
+
+
+class Stage(NamedTuple):
+    """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
+    `example` is the worked example that the page opens with: the documents' own where they have one."""
+
+    slug: str
+    section: str
+    title: str
+    question: str
+    symbol: str
+    example: str = "block"
+
+
+SECTIONS = {
+    "start": N_("Start"), "input": N_("Input"), "attention": N_("Attention"), "position": N_("Position"),
+    "block": N_("Block"), "output": N_("Output"), "inference": N_("Inference"), "wider": N_("Wider"),
+    "practice": N_("Practice"), "live": N_("Live"),
+}
+
+STAGES = (
+    Stage("home", "start", N_("Map"), N_("Where does each tensor come from?"), ""),
+    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]"),
+    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]"),
+    Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
+    Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]"),
+    Stage("scores", "attention", N_("Scores"), N_("How well does each query match each key?"), "[B,H,T,T]",
+          "single_head"),
+    Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,T,T]"),
+    Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]"),
+    Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]"),
+    Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]"),
+    Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]"),
+    Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]"),
+    Stage("norms", "block", N_("Norms"), N_("What do LayerNorm and RMSNorm keep?"), "[B,T,D]"),
+    Stage("ffn", "block", N_("Feed-forward"), N_("What does each token do alone?"), "[B,T,F]"),
+    Stage("block", "block", N_("Block"), N_("How do the parts make one block?"), "[B,T,D]"),
+    Stage("logits", "output", N_("Logits"), N_("How does a vector become a score for every token?"), "[B,T,V]"),
+    Stage("sampling", "output", N_("Sampling"), N_("How is the next token chosen?"), "[B,V]"),
+    Stage("generation", "inference", N_("Generation"), N_("What is computed at each step, and what is reused?"),
+          "[B,H,1,T]"),
+    Stage("kv_cache", "inference", N_("KV cache"), N_("What does the cache hold, and how does it grow?"), "[B,Hkv,T,Dh]"),
+    Stage("cost", "inference", N_("Cost"), N_("Where do computation and memory go?"), ""),
+    Stage("families", "wider", N_("Families"), N_("Encoder, decoder, or both?"), ""),
+    Stage("training", "wider", N_("Training"), N_("Why is training parallel and generation serial?"), ""),
+    Stage("mistakes", "practice", N_("Mistakes"), N_("What breaks when a step is done wrong?"), ""),
+    Stage("quiz", "practice", N_("Quiz"), N_("What do you know for sure?"), ""),
+    Stage("api", "practice", N_("API"), N_("How do the same numbers come out of real code?"), ""),
+    Stage("inspect", "live", N_("Inspect"), N_("What does a real model do with your sentence?"), ""),
+)
+
+
+def stage(slug: str) -> Stage:
+    """The stage of that slug. Raises KeyError."""
+    return {entry.slug: entry for entry in STAGES}[slug]

@@ -1,0 +1,141 @@
+"""From a trace to the frames and rules of an equation: which slice is shown, under which symbol, with which labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core import derive, notation
+from core.trace import Index, Trace, registered
+from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax
+from ui.i18n import _
+
+# Axes whose entries are tokens; all others are counted.
+_TOKEN_AXES = {"T", "Tq", "Tk"}
+
+
+class View:
+    """One (batch, head) slice of a trace, at one layer: makes the frames and rules that a page arranges."""
+
+    def __init__(self, trace: Trace, *, layer: int, batch: int, head: int, editable: bool) -> None:
+        self.trace, self.layer, self.batch, self.head = trace, layer, batch, head
+        self.editable = editable
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(batch, head), from 0."""
+        return self.batch, self.head
+
+    def name(self, short: str) -> str:
+        """The full trace name of a block's tensor."""
+        return f"blocks.{self.layer}.{short}"
+
+    def frame(
+        self, id: str, name: str, *, transposed: bool = False, editable: bool = False, sign: str = "",
+        words: tuple[str, str] = ("", ""), columns: tuple[int, int] | None = None, **more: Any,
+    ) -> Frame:
+        """The slice of tensor `name` as a frame; `words` say its rows and columns, `columns` (offset, count) takes a
+        part of them: a head's own block of a large parameter."""
+        values = derive.slice_of(self.trace, name, self.batch, self.head).numpy()
+        axes = self.trace.axes(name)
+        letters = axes[-2:] if len(axes) > 1 else ("", axes[-1])
+        offset, total = 0, values.shape[1]
+        if columns is not None:
+            offset, count = columns
+            values = values[:, offset:offset + count]
+            letters = (letters[0], "Dh")
+        rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0]))
+        cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total)
+        if transposed:
+            values, rows, cols = np.ascontiguousarray(values.T), cols, rows
+        return Frame(
+            id=id, name=name, label=notation.symbol(name, transposed=transposed), role=registered(name).role,
+            values=values, rows=rows, cols=cols, sign=sign, slice=self._slice(name), transposed=transposed,
+            editable=editable and self.editable, cut=self._is_cut(name), **more)
+
+    def rule(self, out: str, ids: dict[str, str]) -> Rule:
+        """The rule that makes tensor `out`, for frames whose ids are given by trace name."""
+        how = derive.rule(self.trace, out)
+        operands = [ids[operand] for operand in how.operands]
+        if how.op in ("score", "mix", "project", "unembed"):
+            bias = operands[2] if len(operands) == 3 else None
+            return Matmul(ids[out], operands[0], operands[1], _letter(how.contracted or ""), bias)
+        if how.op == "scale":
+            divisor = how.constants["divisor"]
+            return Scale(ids[out], operands[0], divisor, self._divisor_text(divisor))
+        if how.op in ("mask", "add"):
+            return Add(ids[out], operands[0], operands[1])
+        return Softmax(ids[out], operands[0])
+
+    def pin(self, frame: Frame, row: int, col: int) -> Pin:
+        """A pin on a cell of a frame, kept inside it."""
+        rows, cols = frame.shape
+        return Pin(frame.id, frame.name, min(row, rows - 1), min(col, cols - 1))
+
+    def index(self, name: str, row: int, col: int) -> Index:
+        """The full index of a cell of the slice on screen."""
+        return derive.full_index(self.trace, name, self.batch, self.head, row, col)
+
+    def value(self, name: str, index: Index) -> float:
+        """The number at a full index."""
+        return float(self.trace[name][index])
+
+    def token_name(self, place: int) -> str:
+        """A token in a sentence: its number, and its text where the tokens have any."""
+        number = str(place + 1)
+        label = self.trace.tokens[place] if place < len(self.trace.tokens) else number
+        if label == number:
+            return _("token {n}").format(n=number)
+        return _("token {n} (`{text}`)").format(n=number, text=label.replace("`", "ˋ"))
+
+    def projects(self) -> bool:
+        """Whether Q and K come from an X that can be written out in full here."""
+        name = self.trace.attention_input(self.layer)
+        return name in self.trace and max(self.trace[name].shape[1:]) <= MAX_SIDE
+
+    def projection(self, letter: str) -> tuple[list[Frame], list[Rule]]:
+        """X × W (+ b) = this head's q, k or v, before any rotation."""
+        x, made = self.trace.attention_input(self.layer), self.name(f"{letter}_proj")
+        width = self.trace.config.head_dim
+        block = (self.head if letter == "q" else self.head // self.trace.config.group) * width
+        parameter, *bias = self.trace.steps[made].reads[1:]
+        frames = [self.frame("x", x, editable=True, words=(_("token ↓"), "")),
+                  self.frame("w", parameter, editable=True, sign="×", columns=(block, width))]
+        ids = {x: "x", parameter: "w", made: letter}
+        for name in bias:
+            frames.append(self.frame("bias", name, editable=True, sign="+", columns=(block, width)))
+            ids[name] = "bias"
+        frames.append(self.frame(letter, self.name(letter), sign="=", words=(_("token ↓"), "")))
+        return frames, [self.rule(made, ids)]
+
+    def _divisor_text(self, divisor: float) -> str:
+        return "1" if divisor == 1 else f"√{self.trace.config.head_dim}"
+
+    def labels(self, letter: str, count: int) -> Sequence[str]:
+        """The token labels of an axis, or none where its entries are not tokens."""
+        return self.trace.tokens[:count] if letter in _TOKEN_AXES and len(self.trace.tokens) >= count else ()
+
+    def _slice(self, name: str) -> str:
+        """ "b=1, h=2" for a tensor that has those axes and more than one entry on them."""
+        axes = self.trace.axes(name)
+        parts = []
+        if "B" in axes and self.trace.sizes.get("B", 1) > 1:
+            parts.append(f"b={self.batch + 1}")
+        if "H" in axes and self.trace.config.heads > 1:
+            parts.append(f"h={self.head + 1}")
+        if "Hkv" in axes and self.trace.config.kv_heads > 1:
+            parts.append(_("KV head {n}").format(n=self.head // self.trace.config.group + 1))
+        return ", ".join(parts)
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether an edit replaced a computed number in the slice on screen."""
+        return not self.trace.is_given(name) and any(
+            derive.full_index(self.trace, name, self.batch, self.head, index[-2], index[-1]) == index
+            for index in self.trace.edits.get(name, {}))
+
+
+def _letter(axis: str) -> str:
+    """The letter shown for an axis: queries and keys are both tokens, and heads side by side are the width of all."""
+    return {"Tq": "T", "Tk": "T", "HDh": "D", "HkvDh": "D", "P": "T", "": "B"}.get(axis, axis)
