@@ -136,15 +136,26 @@ def _required(raw: Mapping[str, Any], name: str) -> Any:
     return raw[name]
 
 
+def _number(raw: Mapping[str, Any], name: str, default: float) -> float:
+    value = raw.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e30:
+        raise UnknownOption(name, value, ["a finite number"])
+    return float(value)
+
+
 def _rope(raw: Mapping[str, Any]) -> dict[str, Any]:
     """RoPE settings from `rope_parameters` (newer configs) or `rope_theta` + `rope_scaling` (older ones)."""
     found = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
-    parameters: dict[str, Any] = dict(found) if isinstance(found, Mapping) else {}
-    base = parameters.pop("rope_theta", None) or raw.get("rope_theta") or 10000.0
-    partial = parameters.pop("partial_rotary_factor", None) or raw.get("partial_rotary_factor") or 1.0
+    if not isinstance(found, Mapping):
+        raise UnknownOption("rope_parameters", found, ["an object"])
+    both = {**raw, **{name: value for name, value in found.items() if value is not None}}
+    base, partial = _number(both, "rope_theta", 10000.0), _number(both, "partial_rotary_factor", 1.0)
+    parameters = {k: v for k, v in found.items() if k not in ("rope_theta", "partial_rotary_factor")}
     kind = parameters.get("rope_type") or parameters.get("type") or "default"
     parameters["rope_type"] = kind
-    return {"positions": "rope", "rope_base": float(base), "partial": float(partial),
+    return {"positions": "rope", "rope_base": base, "partial": partial,
             "rope_scaling": None if kind == "default" else parameters}
 
 
@@ -156,6 +167,8 @@ def _activation(raw: Mapping[str, Any], name: str) -> None:
 
 def _llama_like(raw: Mapping[str, Any]) -> dict[str, Any]:
     _activation(raw, "hidden_act")
+    if raw.get("mlp_bias"):
+        raise UnsupportedModel(raw["model_type"], sorted(_READERS), "biases in a gated feed-forward")
     width, heads = _required(raw, "hidden_size"), _required(raw, "num_attention_heads")
     _check_size("hidden_size", width)
     _check_size("num_attention_heads", heads)
@@ -172,9 +185,9 @@ def _llama_like(raw: Mapping[str, Any]) -> dict[str, Any]:
         "heads": heads, "kv_heads": raw.get("num_key_value_heads") or heads, "head_dim": head_dim,
         "ffn_width": _required(raw, "intermediate_size"),
         "max_positions": raw.get("max_position_embeddings") or 2048,
-        "norm": "rms", "norm_eps": float(raw.get("rms_norm_eps") or 1e-6), "ffn": "swiglu",
+        "norm": "rms", "norm_eps": _number(raw, "rms_norm_eps", 1e-6), "ffn": "swiglu",
         "rope_dim": None if rope_dim == head_dim else rope_dim, **rope,
-        "qkv_bias": attention_bias, "out_bias": attention_bias, "ffn_bias": bool(raw.get("mlp_bias", False)),
+        "qkv_bias": attention_bias, "out_bias": attention_bias,
         "tied_head": bool(raw.get("tie_word_embeddings", False)),
     }
 
@@ -197,20 +210,28 @@ def _qwen_window(raw: Mapping[str, Any]) -> int | None:
     """The window counts only with `use_sliding_window`, and only if every layer has it."""
     if not raw.get("use_sliding_window") or raw.get("sliding_window") is None:
         return None
-    layers, first = raw.get("num_hidden_layers", 0), raw.get("max_window_layers", 0)
-    kinds = raw.get("layer_types") or ["full_attention" if i < first else "sliding_attention" for i in range(layers)]
-    if all(kind == "full_attention" for kind in kinds):
+    layers, first = _required(raw, "num_hidden_layers"), raw.get("max_window_layers", 28)
+    _check_size("num_hidden_layers", layers)
+    if first != 0:
+        _check_size("max_window_layers", first)
+    kinds = {*(["full_attention"] if first else []), *(["sliding_attention"] if first < layers else [])}
+    if isinstance(raw.get("layer_types"), list) and raw["layer_types"]:
+        kinds = set(map(str, raw["layer_types"]))
+    if kinds == {"full_attention"}:
         return None
-    if any(kind == "full_attention" for kind in kinds):
+    if "full_attention" in kinds:
         raise UnsupportedModel(raw["model_type"], sorted(_READERS), "layers with and without a sliding window")
+    _check_size("sliding_window", raw["sliding_window"])
     return int(raw["sliding_window"])
 
 
 def _gpt2(raw: Mapping[str, Any]) -> dict[str, Any]:
     activation = raw.get("activation_function", "gelu_new")
     kinds = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
-    if activation not in kinds:
+    if not isinstance(activation, str) or activation not in kinds:
         raise UnknownOption("activation_function", activation, sorted(kinds))
+    if raw.get("scale_attn_by_inverse_layer_idx") or not raw.get("scale_attn_weights", True):
+        raise UnsupportedModel("gpt2", sorted(_READERS), "scores that are not divided by the root of the head width")
     width, heads = _required(raw, "n_embd"), _required(raw, "n_head")
     _check_size("n_embd", width)
     _check_size("n_head", heads)
@@ -220,7 +241,7 @@ def _gpt2(raw: Mapping[str, Any]) -> dict[str, Any]:
         "vocab": _required(raw, "vocab_size"), "width": width, "layers": _required(raw, "n_layer"),
         "heads": heads, "kv_heads": heads, "head_dim": width // heads, "ffn_width": raw.get("n_inner") or 4 * width,
         "max_positions": raw.get("n_positions") or raw.get("n_ctx") or 1024,
-        "norm": "layer", "norm_eps": float(raw.get("layer_norm_epsilon") or 1e-5), "positions": "learned",
+        "norm": "layer", "norm_eps": _number(raw, "layer_norm_epsilon", 1e-5), "positions": "learned",
         "ffn": kinds[activation], "qkv_bias": True, "out_bias": True, "ffn_bias": True,
         "tied_head": bool(raw.get("tie_word_embeddings", True)),
     }
