@@ -136,3 +136,8 @@ def _plain(value: Decimal) -> str:
     if -7 < power < 21:
         return f"{value:f}"
     return f"{value.scaleb(-power).normalize():f}e{power}"
+
+
+def curve_colours() -> dict[str, str]:
+    """Colours of curves, readable on both themes and told apart by the colour-blind (blue against orange, and grey)."""
+    return {"measured": "#3b82c4", "scaled": "#3b82c4", "unscaled": "#c9702b", "predicted": "#808890"}

@@ -1,4 +1,7 @@
-"""A real Streamlit server and a real Chromium. A page that logs an error or asks anyone but this machine fails its test."""
+"""A real Streamlit server and a real Chromium.
+
+A page that logs an error, or asks anyone but this machine, fails its test.
+"""
 
 from __future__ import annotations
 

@@ -33,8 +33,15 @@ def edited(values: np.ndarray, name: str, edits: dict[str, dict[str, float]]) ->
     return values
 
 
-def single_head(q: np.ndarray, k: np.ndarray, *, labels: list[str] | None = None, upto: str = "scaled",
-                hidden: tuple[tuple[int, int], ...] = (), cut: bool = False) -> tuple[list[Frame], list[Rule]]:
+def single_head(
+    q: np.ndarray,
+    k: np.ndarray,
+    *,
+    labels: list[str] | None = None,
+    upto: str = "scaled",
+    hidden: tuple[tuple[int, int], ...] = (),
+    cut: bool = False,
+) -> tuple[list[Frame], list[Rule]]:
     """Q × Kᵀ = QKᵀ, ÷ √Dh = S, and on request + M and softmax."""
     tokens = tuple(labels or ())
     rows, cols = Axis("T", "query: reads ↓", tokens), Axis("T", "key: is read →", tokens)
@@ -42,7 +49,18 @@ def single_head(q: np.ndarray, k: np.ndarray, *, labels: list[str] | None = None
     scaled = (raw / np.float32(np.sqrt(q.shape[1]))).astype(np.float32)
     frames = [
         Frame("q", "blocks.0.q", "Q", "query", q, Axis("T", "", tokens), Axis("Dh"), editable=True),
-        Frame("k", "blocks.0.k", "Kᵀ", "key", k.T, Axis("Dh"), Axis("T", "", tokens), sign="×", transposed=True, editable=True),
+        Frame(
+            "k",
+            "blocks.0.k",
+            "Kᵀ",
+            "key",
+            k.T,
+            Axis("Dh"),
+            Axis("T", "", tokens),
+            sign="×",
+            transposed=True,
+            editable=True,
+        ),
         Frame("raw", "blocks.0.scores", "QKᵀ", "score", raw, rows, cols, sign="=", cut=cut),
         Frame("s", "blocks.0.scaled", "S", "score", scaled, rows, cols, sign=f"÷ √{q.shape[1]} =", hidden=hidden),
     ]
@@ -57,7 +75,18 @@ def single_head(q: np.ndarray, k: np.ndarray, *, labels: list[str] | None = None
             frames[3].__class__(**{**vars(frames[3]), "sign": ""}),
             Frame("m", "mask", "M", "mask", mask, Axis("T"), Axis("T"), sign="+", compact=True),
             Frame("sm", "blocks.0.masked", "S+M", "score", masked, rows, cols, sign="="),
-            Frame("a", "blocks.0.weights", "A", "weight", softmax(masked), rows, cols, sign="softmax →", row_sums=True, shade=(0, 1)),
+            Frame(
+                "a",
+                "blocks.0.weights",
+                "A",
+                "weight",
+                softmax(masked),
+                rows,
+                cols,
+                sign="softmax →",
+                row_sums=True,
+                shade=(0, 1),
+            ),
         ]
         rules = [Add("sm", "s", "m"), Softmax("a", "sm")]
     return frames, rules
@@ -103,7 +132,9 @@ else:
 if st.query_params.get("bias"):
     frames.append(Frame("d", "decoy", "B", "norm", -Q, Axis("T"), Axis("D", total=7), sign="·"))
 
-state = equation(frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note)
+state = equation(
+    frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note
+)
 if state.edits is not None and state.edits.seq > seq and state.edits.rev == rev:
     st.session_state.edits, st.session_state.seq = state.edits.map, state.edits.seq
     st.rerun()

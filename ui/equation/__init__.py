@@ -69,7 +69,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
-            raise ValueError(f"frame {self.id!r}: values {self.values.shape} are not a matrix of 1 to {MAX_SIDE} per side")
+            raise ValueError(
+                f"frame {self.id!r}: values {self.values.shape} are not a matrix of 1 to {MAX_SIDE} per side"
+            )
         if self.role not in ROLES:
             raise ValueError(f"frame {self.id!r}: no role {self.role!r}")
         for axis, size in zip((self.rows, self.cols), self.values.shape, strict=True):
@@ -78,7 +80,9 @@ class Frame:
             if len(axis.labels) not in (0, size):
                 raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
             if axis.offset < 0 or axis.offset + size > self._total(axis, size):
-                raise ValueError(f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}")
+                raise ValueError(
+                    f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}"
+                )
 
     @staticmethod
     def _total(axis: Axis, size: int) -> int:
@@ -242,7 +246,9 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "blank": _("not computed yet"),
         "terms": _("{n} terms"),
         "rounded": _("The printed digits are rounded; the result uses the full values."),
-        "row_rounded": _("The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."),
+        "row_rounded": _(
+            "The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."
+        ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
         "empty_row": _("no key may be read, so the row is set to 0"),
         "cut": _("Edited by hand: no longer computed from what stands before it."),

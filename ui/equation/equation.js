@@ -188,7 +188,7 @@ function fit(s) {
   const within = (n, list) => list.find((t) => lines(...t) <= n);
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)]) ?? within(9, [...tries, ...windows(31, 3)]);
   const [px, d, limit] = best ?? [small, -1, 32];
-  const rows = lines(px, d, limit) > 1 ? 16 : 32;
+  const rows = lines(px, d, limit) > 1 ? 12 : 32;
   for (const g of Object.values(s.groups)) {
     g.count = Math.min(g.hi - g.lo, g.cols ? limit : rows);
     moveWindow(g, g.start);

@@ -1,0 +1,196 @@
+"""The one rule for printing a number (DESIGN §4), and what the component accepts from a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ui.equation import Axis, Edits, Frame, Matmul, Pin, build_payload, default_strings, read_edits, read_pin
+from ui.theme import format_number, full_value
+
+CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
+singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['full']}@{c['decimals']}")
+def test_number_is_printed_as_in_the_shared_table(case: dict[str, object]) -> None:
+    value = float(np.array(case["bits"], np.uint32).view(np.float32))
+    assert format_number(value, int(str(case["decimals"]))) == case["shown"]
+    assert full_value(value) == case["full"]
+
+
+@given(singles)
+def test_full_value_reads_back_and_no_shorter_decimal_does(x: float) -> None:
+    text = full_value(x)
+    assert np.float32(float(text)) == np.float32(x)
+    digits = len(Decimal(text).normalize().as_tuple().digits)
+    shortest = np.format_float_scientific(np.float32(x), unique=True).split("e")[0].strip("-").rstrip("0")
+    assert digits <= max(1, len(shortest.replace(".", "")))
+
+
+@given(singles, st.integers(2, 6))
+def test_printed_digits_are_within_half_a_unit_and_never_minus_zero(x: float, decimals: int) -> None:
+    text = format_number(x, decimals)
+    assert "-" not in text
+    assert text not in ("−0", "−0.000")
+    if text == "≈0":
+        assert x != 0
+        assert abs(x) < 0.5 * 10**-decimals
+    elif abs(x) < 1e4:
+        assert abs(Decimal(text.replace("−", "-")) - Decimal(x)) <= Decimal(10) ** -decimals / 2
+    else:
+        assert "e" in text
+        assert float(text.replace("−", "-")) == pytest.approx(x, rel=0.00501)
+
+
+@given(singles, st.integers(2, 6))
+def test_sign_does_not_change_the_digits(x: float, decimals: int) -> None:
+    assert format_number(-x, decimals).strip("−") == format_number(x, decimals).strip("−")
+
+
+def two_frames() -> list[Frame]:
+    k = np.arange(6, dtype=np.float32).reshape(2, 3)
+    return [
+        Frame("k", "blocks.0.k", "Kᵀ", "key", k, Axis("Dh"), Axis("T"), transposed=True, editable=True),
+        Frame("s", "blocks.0.scores", "S", "score", k, Axis("T"), Axis("T", offset=4, total=9)),
+    ]
+
+
+def test_edits_are_read_in_the_tensors_own_rows_and_columns() -> None:
+    sent = {"seq": 3, "rev": 1, "map": {"blocks.0.k": {"2,1": 0.5, "1,2": 7}}}  # K is (3, 2)
+    assert read_edits(sent, two_frames()) == Edits(3, 1, {"blocks.0.k": {"2,1": 0.5}})
+
+
+HOSTILE_NUMBERS = [math.nan, math.inf, -math.inf, 1e39, 10**400, True, None, "1", [1], {}]
+HOSTILE_CELLS = [
+    "",
+    "0",
+    "0,0,0",
+    "-1,0",
+    "0,-1",
+    "3,0",
+    "0,2",
+    "a,b",
+    "0, 0",
+    "٠,٠",
+    "1e0,0",
+    "9" * 30 + ",0",
+    5,
+    None,
+]
+
+
+@pytest.mark.parametrize("number", HOSTILE_NUMBERS, ids=repr)
+def test_an_edit_that_is_not_a_finite_float32_is_dropped(number: object) -> None:
+    sent = {"seq": 1, "rev": 0, "map": {"blocks.0.k": {"0,0": number, "0,1": 2}}}
+    assert read_edits(sent, two_frames()) == Edits(1, 0, {"blocks.0.k": {"0,1": 2.0}})
+
+
+@pytest.mark.parametrize("cell", HOSTILE_CELLS, ids=repr)
+def test_an_edit_outside_the_tensor_is_dropped(cell: object) -> None:
+    assert read_edits({"seq": 1, "rev": 0, "map": {"blocks.0.k": {cell: 1.0}}}, two_frames()) == Edits(1, 0, {})
+
+
+def test_edits_of_what_is_not_editable_or_not_shown_are_dropped() -> None:
+    sent = {"seq": 1, "rev": 0, "map": {"blocks.0.scores": {"0,0": 1.0}, "blocks.9.k": {"0,0": 1.0}, "blocks.0.k": [1]}}
+    assert read_edits(sent, two_frames()) == Edits(1, 0, {})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        1,
+        "x",
+        [],
+        {},
+        {"map": {}},
+        {"map": [], "seq": 1, "rev": 1},
+        {"map": {}, "seq": -1, "rev": 0},
+        {"map": {}, "seq": math.nan, "rev": 0},
+        {"map": {}, "seq": 10**400, "rev": 0},
+        {"map": {}, "seq": True, "rev": 0},
+        {"map": {}, "seq": 1.5, "rev": 0},
+    ],
+    ids=repr,
+)
+def test_what_has_not_the_form_of_edits_is_none(sent: object) -> None:
+    assert read_edits(sent, two_frames()) is None
+
+
+def test_a_pin_is_read_over_the_whole_axis_and_nowhere_else() -> None:
+    frames = two_frames()
+    assert read_pin({"id": "s", "name": "anything", "row": 1, "col": 8}, frames) == Pin("s", "blocks.0.scores", 1, 8)
+    for wrong in (
+        {"id": "s", "row": 2, "col": 0},
+        {"id": "s", "row": 0, "col": 9},
+        {"id": "x", "row": 0, "col": 0},
+        {"id": "s", "row": -1, "col": 0},
+        {"id": "s", "row": "0", "col": 0},
+        {"id": ["s"], "row": 0, "col": 0},
+        None,
+        "s",
+        [],
+    ):
+        assert read_pin(wrong, frames) is None
+
+
+def test_payload_is_json_without_nan_and_hidden_values_stay_in_python() -> None:
+    values = np.array([[1, -np.inf], [np.nan, 4]], np.float32)
+    frame = Frame("s", "blocks.0.masked", "S+M", "score", values, Axis("T"), Axis("T"), hidden=[(1, 1)])
+    payload = build_payload(
+        [frame], [], decimals=3, strings=default_strings(str), pin=None, edits={}, rev=0, seq=0, hidden_note=""
+    )
+    sent = json.loads(json.dumps(payload, allow_nan=False))["frames"][0]
+    numbers = np.frombuffer(base64.b64decode(sent["values"]), "<f4").reshape(2, 2)
+    assert numbers[0].tolist() == [1, -np.inf]
+    assert np.isnan(numbers[1]).all()
+    assert sent["range"] == [0, 1]
+    assert values[1, 1] == 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"values": np.zeros((0, 2), np.float32)},
+        {"values": np.zeros((129, 1), np.float32)},
+        {"values": np.zeros(3, np.float32)},
+        {"role": "colour"},
+        {"rows": Axis("Z")},
+        {"rows": Axis("T", labels=["a"])},
+        {"cols": Axis("T", offset=2, total=3)},
+    ],
+    ids=repr,
+)
+def test_a_frame_that_contradicts_itself_is_an_error(wrong: dict[str, object]) -> None:
+    good: dict[str, object] = {
+        "values": np.zeros((2, 2), np.float32),
+        "role": "score",
+        "rows": Axis("T"),
+        "cols": Axis("T"),
+    }
+    with pytest.raises(ValueError, match="frame 's'"):
+        Frame(id="s", name="blocks.0.scores", label="S", **(good | wrong))  # type: ignore[arg-type]
+
+
+def test_rules_and_ids_that_do_not_fit_the_frames_are_errors() -> None:
+    frames = two_frames()
+    rest = {"decimals": 3, "strings": {}, "pin": None, "edits": {}, "rev": 0, "seq": 0, "hidden_note": ""}
+    with pytest.raises(ValueError, match="not there"):
+        build_payload(frames, [Matmul("s", "q", "k", "Dh")], **rest)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unique"):
+        build_payload([frames[0], frames[0]], [], **rest)  # type: ignore[arg-type]
+
+
+def test_every_text_of_the_component_passes_through_the_translation() -> None:
+    seen: list[str] = []
+    strings = default_strings(lambda text: seen.append(text) or text.upper())
+    assert sorted(strings.values()) == sorted(text.upper() for text in seen)
