@@ -20,7 +20,8 @@ menu = {}
 for section, files in PAGES.items():
     for file in files:
         slug = file.rsplit("/", 1)[-1].removesuffix(".py")
-        built[slug] = st.Page(file, title=_(stage(slug).title), url_path=slug, default=slug == "home")
+        entry = stage(slug)
+        built[slug] = st.Page(file, title=_(entry.title), url_path=slug, default=slug == "home")
         menu.setdefault(_(SECTIONS[section]), []).append(built[slug])
 page = st.navigation(menu, expanded=True)
 frame.set_up(built, slug=next(slug for slug, candidate in built.items() if candidate == page), dropped=dropped)

@@ -64,7 +64,8 @@ def rule(trace: Trace, name: str) -> Rule:
         contracted = trace.axes(step.reads[1])[0]
     constants: dict[str, float] = {}
     if step.op == "scale":
-        constants["divisor"] = math.sqrt(trace.config.head_dim) if trace.scale is None else 1.0 / trace.scale
+        factor = trace.scales.get(trace.layer_of(name))
+        constants["divisor"] = math.sqrt(trace.config.head_dim) if factor is None else 1.0 / factor
     if step.op in ("norm", "head_norm"):
         constants["eps"] = trace.config.norm_eps
     return Rule(name, step.op, step.reads, contracted, constants)

@@ -46,7 +46,7 @@ def scores(trace: Trace, layer: int, kind: str) -> Comparison:
                "times_root": math.sqrt(trace.config.head_dim)}
     if kind not in factors:
         raise UnknownOption("kind", kind, SCORES)
-    return _compare(right, trace.with_scale(factors[kind])[block + "scaled"])
+    return _compare(right, trace.with_scale(layer, factors[kind])[block + "scaled"])
 
 
 def _compare(right: Tensor, wrong: Tensor) -> Comparison:

@@ -178,6 +178,8 @@ def parameter_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 def _new(config: ModelConfig, name: str) -> nn.Parameter:
     """A fresh parameter: gains 1, biases 0, matrices normal with a small standard deviation."""
     shape = tuple(config.sizes[axis] for axis in NAMES[name].axes)
+    if torch.get_default_device().type == "meta":  # about to be replaced by loaded weights
+        return nn.Parameter(torch.empty(shape))
     short = name.rsplit(".", 1)[-1]
     if "gamma" in short:
         return nn.Parameter(torch.ones(shape))

@@ -13,11 +13,13 @@ Verdict = Literal["right", "scaled", "swapped", "sign", "wrong"]
 
 
 class Question(NamedTuple):
-    """`kind` "value": the raw score at (row, column). "largest": the column of the largest score in `row`."""
+    """`kind` "value" asks for the raw score at (row, column); "largest" for the number, from 1, of the key with the
+    largest raw score in `row`. `score` is the raw score at (row, column), `answer` what is to be answered."""
 
     kind: Literal["value", "largest"]
     row: int
     column: int
+    score: float
     answer: float
 
 
@@ -29,10 +31,11 @@ def score_question(trace: Trace, layer: int, batch: int, head: int, number: int)
     if trace.config.head_dim > BY_HAND:
         row = (rows - 1 - number) % rows
         best = int(raw[row].argmax())
-        return Question("largest", row, best, float(best))
+        return Question("largest", row, best, float(raw[row, best]), best + 1.0)
     places = sorted(((r, c) for r in range(rows) for c in range(columns)), key=lambda at: (at[0] == at[1], -at[0]))
     row, column = places[number % len(places)]
-    return Question("value", row, column, float(raw[row, column]))
+    score = float(raw[row, column])
+    return Question("value", row, column, score, score)
 
 
 def judge_score(
@@ -41,10 +44,10 @@ def judge_score(
     """Whether an answer is right to the shown decimals, or which slip would give it: √Dh already divided out, query
     and key swapped, the sign lost."""
     block = f"blocks.{layer}."
+    if question.kind == "largest":
+        return "right" if answer == question.answer else "wrong"
     if _equal(answer, question.answer, decimals):
         return "right"
-    if question.kind == "largest":
-        return "wrong"
     if _equal(answer, float(trace[block + "scaled"][batch, head, question.row, question.column]), decimals):
         return "scaled"
     raw = trace[block + "scores"][batch, head]

@@ -132,11 +132,11 @@ class Trace:
 
     def __init__(
         self, *, tokens: Sequence[str] = (), source: str = "", config: ModelConfig | None = None,
-        given: Mapping[str, Tensor] | None = None, scale: float | None = None,
+        given: Mapping[str, Tensor] | None = None,
     ) -> None:
         self.tokens = list(tokens)
         self.source = source
-        self.scale = scale
+        self.scales: dict[int, float] = {}  # layer -> a factor in place of 1/√Dh
         self.stream: list[Tensor] = []
         self._edits: dict[str, dict[Index, float]] = {}
         self._computed: OrderedDict[str, Tensor] = OrderedDict()
@@ -196,6 +196,12 @@ class Trace:
         return registered(name).axes
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the captured stream and of the computed tensors kept so far; parameters are not counted."""
+        with self._lock:
+            return sum(tensor.nbytes for tensor in (*self.stream, *self._computed.values()))
+
+    @property
     def sizes(self) -> dict[str, int]:
         """Axis letter → size, for those axes that some tensor of this trace really has."""
         present = {axis for name in self._available for axis in registered(name).axes}
@@ -231,23 +237,27 @@ class Trace:
             for index, value in cells.items():
                 self._check_edit(name, index, value)
                 merged.setdefault(name, {})[tuple(index)] = float(value)
-        return self._variant(edits=merged, scale=self.scale)
+        return self._variant(merged, self.scales)
 
-    def with_scale(self, scale: float) -> Self:
-        """The same trace with another factor between `scores` and `scaled`."""
-        return self._variant(edits=self._edits, scale=scale)
+    def with_scale(self, layer: int, scale: float) -> Self:
+        """The same trace with another factor between `scores` and `scaled` of one layer."""
+        return self._variant(self._edits, {**self.scales, layer: scale})
 
-    def _variant(self, *, edits: dict[str, dict[Index, float]], scale: float | None) -> Self:
-        """Changed numbers make the captured stream stale, so a variant recomputes every block from the first input."""
-        changed = bool(edits) or scale != self.scale
-        other = type(self)(tokens=self.tokens, source=self.source, scale=scale)
-        stale = {f"blocks.{layer}.in" for layer in range(1, self.config.layers)} if changed else set()
-        if "embed" in self._available:
-            stale.add("blocks.0.in")
-        other.begin(self.config, {name: t for name, t in self._given.items() if name not in stale})
-        other.stream = [] if changed else self.stream
-        other._edits = edits
+    def _variant(self, edits: dict[str, dict[Index, float]], scales: dict[int, float]) -> Self:
+        """A changed number makes the captured stream stale after its layer; what came before stays as it was."""
+        first = min([*(self.layer_of(name) for name in edits), *scales], default=self.config.layers)
+        stale = {f"blocks.{layer}.in" for layer in range(max(first + 1, 0), self.config.layers)}
+        if "embed" not in self._available:
+            stale.discard("blocks.0.in")
+        other = type(self)(tokens=self.tokens, source=self.source)
+        other.begin(self.config, {name: tensor for name, tensor in self._given.items() if name not in stale})
+        other._edits, other.scales = edits, scales
         return other
+
+    def layer_of(self, name: str) -> int:
+        """The block a name belongs to; −1 for what comes before the blocks, the number of blocks for what follows."""
+        where, layer, _ = _place(name)
+        return {0: -1, 1: layer}.get(where, self.config.layers)
 
     def _check_edit(self, name: str, index: Iterable[int], value: float) -> None:
         tensor, at = self[name], tuple(index)
@@ -276,7 +286,7 @@ class Trace:
             name = f"blocks.{layer}.out"
             return Check("stream", name, _largest_difference(self[name], self.stream[layer + 1]))
         block = f"blocks.{layer}."
-        if block + "context" not in self or block + "scores" not in self or self.scale is not None:
+        if block + "context" not in self or block + "scores" not in self or layer in self.scales:
             return None
         if any(block + short in self._edits for short in ("scores", "scaled", "masked", "weights", "context")):
             return None
@@ -288,7 +298,8 @@ class Trace:
 
     def _compute(self, name: str) -> Tensor:
         step = self.steps[name]
-        return steps.run(step, self.config, [self[read] for read in step.reads], self.scale)
+        scale = self.scales.get(self.layer_of(name))
+        return steps.run(step, self.config, [self[read] for read in step.reads], scale)
 
     def _reachable(self) -> set[str]:
         """Given names, and every step all of whose operands are reachable; the plan is in order, so once through."""
@@ -315,6 +326,9 @@ class Trace:
             known = self._sizes.setdefault(axis, size)
             if known != size:
                 raise ShapeError(f"{name} has axis {axis} of {known}", tensor=tensor.shape)
+        tokens, queries = self._sizes.get("T"), self._sizes.get("Tq")
+        if tokens and queries and tokens != queries:
+            raise ShapeError(f"there is one query for each of {tokens} tokens", **{name: tensor.shape})
 
 
 def _place(name: str) -> tuple[int, int, int]:

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from core.errors import UnknownName
 from core.trace import Index, registered
 from ui.theme import full_value
@@ -24,7 +26,9 @@ LONGEST_PARAMETER = 6000  # characters; an address has room for 8,000 in all
 LARGEST_TEXT = 512 * 1024  # bytes of JSON after inflating
 MOST_EDITS = 20_000
 LARGEST_INDEX = 100_000
-LARGEST_FLOAT32 = 3.4028234663852886e38
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+BASE64_GROUP = 4
+PIN_PARTS = 3  # frame, row, column
 SCOPES = ("single_head", "block", "block_shared", "toy")
 
 
@@ -40,7 +44,7 @@ def pack_edits(edits: ScopedEdits) -> str:
     text = edits_to_json(edits)
     if text == "{}":
         return ""
-    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), zlib.Z_BEST_COMPRESSION)).decode().rstrip("=")
 
 
 def unpack_edits(parameter: str) -> Unpacked:
@@ -50,7 +54,7 @@ def unpack_edits(parameter: str) -> Unpacked:
     if len(parameter) > LONGEST_PARAMETER:
         return Unpacked({}, 1)
     try:
-        packed = base64.b64decode(parameter + "=" * (-len(parameter) % 4), altchars=b"-_", validate=True)
+        packed = base64.b64decode(parameter + "=" * (-len(parameter) % BASE64_GROUP), altchars=b"-_", validate=True)
         inflater = zlib.decompressobj()
         raw = inflater.decompress(packed, LARGEST_TEXT)
     except (binascii.Error, ValueError, zlib.error):
@@ -97,7 +101,7 @@ def pack_pin(pin: Mapping[str, Any]) -> str:
 def unpack_pin(parameter: str) -> dict[str, Any] | None:
     """The raw form that `ui.equation.read_pin` checks against the frames on the page; None when malformed."""
     parts = parameter.split(".")
-    if len(parts) != 3 or len(parameter) > 64 or not all(p.isascii() and p.isdecimal() for p in parts[1:]):
+    if len(parts) != PIN_PARTS or len(parameter) > 64 or not all(p.isascii() and p.isdecimal() for p in parts[1:]):
         return None
     return {"id": parts[0], "row": int(parts[1]), "col": int(parts[2])}
 

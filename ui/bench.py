@@ -148,7 +148,9 @@ def replace_edits(edits: address.ScopedEdits) -> None:
     _replaced()
 
 
-def fitting(trace: Trace, edits: Mapping[str, Mapping[Index, float]]) -> tuple[dict[str, dict[Index, float]], list[str]]:
+def fitting(
+    trace: Trace, edits: Mapping[str, Mapping[Index, float]],
+) -> tuple[dict[str, dict[Index, float]], list[str]]:
     """Split edits into those whose tensor and index exist in the trace, and labels of the others ("name[1,2]")."""
     fit: dict[str, dict[Index, float]] = {}
     rest: list[str] = []
@@ -245,7 +247,9 @@ def _replaced() -> None:
 # Widgets and small memory.
 
 
-def choice(widget: Callable[..., Any], label: str, labels: Mapping[str, str], *, key: str, default: str, **more: Any) -> str:
+def choice(
+    widget: Callable[..., Any], label: str, labels: Mapping[str, str], *, key: str, default: str, **more: Any,
+) -> str:
     """A choice whose address value is a language-neutral code while its labels are translated."""
     codes = list(labels)
     if _arrived(key):

@@ -30,30 +30,29 @@ _MAIN_LINE = (
     ("logits", ("B", "T", "V"), ("logits",)),
 )
 _LONG_SUM = 6  # terms written out in a formula before the middle is left out
-_TERMS_EACH_END = 2
-_LONGEST_ANSWER = 32
+_TERMS_AT_START = 2
 
 
-def header(slug: str, built: Mapping[str, Any]) -> None:
+def page_header(slug: str, built: Mapping[str, Any]) -> None:
     """Title, the question that the page answers, and the pages before and after it; those to come are not links."""
     here = stage(slug)
     with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
         st.header(_(here.title), anchor=False)
         st.markdown(f"*{_(here.question)}*")
         place = STAGES.index(here)
-        for arrow, neighbour in (("‹ {title}", STAGES[place - 1 : place]), ("{title} ›", STAGES[place + 1 : place + 2])):
-            for other in neighbour:
-                label = arrow.format(title=_(other.title))
-                if other.slug in built:
-                    st.page_link(built[other.slug], label=label)
-                else:
-                    st.caption(_("{label} (to come)").format(label=label))
+        neighbours = [("‹ {title}", STAGES[place - 1]), ("{title} ›", STAGES[(place + 1) % len(STAGES)])]
+        for arrow, other in neighbours:
+            label = arrow.format(title=_(other.title))
+            if other.slug in built:
+                st.page_link(built[other.slug], label=label)
+            else:
+                st.caption(_("{label} (to come)").format(label=label))
         st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
                   help=_("Large type and no sidebar, for a projector."))
 
 
 def shape_strip(slug: str, trace: Trace) -> None:
-    """The main line with axis letters in their colours; this stage is lit, and the sizes that this trace has are given."""
+    """The main line with axis letters in their colours, this stage lit, and the sizes that this trace has."""
     sizes = trace.sizes
     boxes = []
     for symbol, axes, slugs in _MAIN_LINE:
@@ -83,7 +82,8 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(_("These edits do not fit the present sizes and wait until they do: {edits}").format(
                 edits=", ".join(f"`{edit}`" for edit in resolved.unfit)))
-            st.button(_("Discard all edits of this source"), on_click=bench_module.discard_edits, args=(resolved.scope,))
+            st.button(_("Discard all edits of this source"), on_click=bench_module.discard_edits,
+                      args=(resolved.scope,))
 
 
 @st.fragment(run_every="0.4s")
@@ -111,10 +111,11 @@ def formula(symbols: str, numbers: str) -> None:
 
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
     """The products behind one cell in LaTeX, "0 \\times 2 + 1 \\times 1"; the middle of a long sum is left out."""
-    terms = [r" \times ".join(_digits(factor.value, decimals, place > 0) for place, factor in enumerate(term))
-             for term in derive.cell(trace, name, index).terms]
+    products = derive.cell(trace, name, index).terms
+    terms = [r" \times ".join(_digits(factor.value, decimals, nth + place > 0) for place, factor in enumerate(term))
+             for nth, term in enumerate(products)]
     if len(terms) > _LONG_SUM:
-        terms = [*terms[:_TERMS_EACH_END], r"\cdots", *terms[-_TERMS_EACH_END:]]
+        terms = [*terms[:_TERMS_AT_START], r"\cdots", terms[-1]]
     return " + ".join(terms)
 
 
@@ -153,30 +154,6 @@ def folded(title: str, key: str, body: Callable[[], None]) -> None:
             body()
 
 
-def button(label: str, then: Callable[[], None], *, key: str) -> None:
-    """A button whose effect is there in the same run."""
-    st.button(label, on_click=then, key=key)
-
-
-def answer(judge: Callable[[float], None], skip: Callable[[], None], *, key: str) -> None:
-    """A field for a number with its two buttons; what is not a number gets a message and nothing else happens."""
-    with st.form(key, border=False):
-        text = st.text_input(_("Your answer"), max_chars=_LONGEST_ANSWER, key=f"{key}-text")
-        with st.container(horizontal=True):
-            checked = st.form_submit_button(_("Check"))
-            skipped = st.form_submit_button(_("Skip"))
-    if skipped:
-        skip()
-        st.rerun(scope="fragment")
-    if checked:
-        value = bench_module.read_number(text)
-        if value is None:
-            st.error(_("That is not a number. Write one such as 2 or -0.5."))
-        else:
-            judge(value)
-            st.rerun(scope="fragment")
-
-
 @st.cache_data(show_spinner=False, max_entries=64)
 def cached(_function: Callable[..., Any], name: str, *arguments: Any) -> Any:
     """The result of a slow function of `core`, kept for all sessions under its name and arguments."""
@@ -213,8 +190,8 @@ def check_line(check: Check | None) -> None:
     name = notation.symbol(check.name)
     compared = {
         "stream": _("the block's output, written out step by step, against torch's fused forward pass"),
-        "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention").format(symbol=name),
-    }[check.kind]
+        "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention"),
+    }[check.kind].format(symbol=name)
     st.caption(_("Check: {compared}. Largest difference: {difference}").format(
         compared=compared, difference=theme.full_value(check.difference)))
 

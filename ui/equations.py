@@ -44,8 +44,9 @@ def compared(view: View, result: Comparison, *, key: str, bench: Bench) -> None:
     right, wrong, difference = (tensor[view.place].detach().float().cpu().numpy()
                                 for tensor in (result.right, result.wrong, result.difference))
     bound = float(np.abs(np.concatenate([right, wrong])).max())
-    words = Axis("T", _("query ↓"), view.labels("T", right.shape[0])), Axis("T", _("key →"), view.labels("T", right.shape[1]))
-    shared = {"rows": words[0], "cols": words[1], "role": "score", "shade": (-bound, bound)}
+    rows = Axis("T", _("query ↓"), view.labels("T", right.shape[0]))
+    cols = Axis("T", _("key →"), view.labels("T", right.shape[1]))
+    shared = {"rows": rows, "cols": cols, "role": "score", "shade": (-bound, bound)}
     name = view.name("scaled")
     equation(
         [Frame(id="wrong", name="wrong", label=_("wrong S"), values=wrong, **shared),

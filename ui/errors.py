@@ -24,12 +24,14 @@ def explain(error: errors.WorkbenchError) -> str:
 
 
 def _size(field: str) -> str:
-    return _(_SIZE_NAMES.get(field, field))
+    name = _SIZE_NAMES.get(field, field)
+    return _(name)
 
 
 def _indivisible(error: Any) -> str:
     fits = _(" or ").join(str(n) for n in error.fits)
-    return _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work.").format(
+    text = _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work.")
+    return text.format(
         field=_size(error.field), value=error.value, by=_size(error.by), divisor=error.divisor, fits=fits)
 
 

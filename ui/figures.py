@@ -1,4 +1,4 @@
-"""Figures: arrays in, a Plotly figure out. Data first, everything else by keyword; nothing is drawn on the page here."""
+"""Figures: data in, a Plotly figure out; everything but the data is by keyword, and nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from plotly.subplots import make_subplots
 
 from core.experiments import ScaleRow
 
-_HEIGHT = 300
+_HEIGHT = 320
+_DASH = {"predicted": "dot"}  # besides colour, so that the curves are told apart without it
+_SYMBOL = {"unscaled": "diamond"}
 
 
 def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours: Mapping[str, str]) -> go.Figure:
@@ -19,27 +21,25 @@ def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours:
     `words` and `colours` have the keys "measured", "predicted", "unscaled", "scaled"; `words` also the panel titles
     "std", "largest", "gradient" and the axis title "width".
     """
-    figure = make_subplots(rows=1, cols=3, subplot_titles=[words["std"], words["largest"], words["gradient"]])
     widths = [row.head_width for row in rows]
-    curves = [
-        (1, "predicted", [row.predicted_std for row in rows], "lines"),
-        (1, "measured", [row.measured_std for row in rows], "markers"),
-        (2, "unscaled", [row.unscaled.largest for row in rows], "lines+markers"),
-        (2, "scaled", [row.scaled.largest for row in rows], "lines+markers"),
-        (3, "unscaled", [row.unscaled.gradient for row in rows], "lines+markers"),
-        (3, "scaled", [row.scaled.gradient for row in rows], "lines+markers"),
-    ]
-    for column, name, values, mode in curves:
-        figure.add_trace(
-            go.Scatter(x=widths, y=values, mode=mode, name=words[name], legendgroup=name, showlegend=column < 3,
-                       line={"color": colours[name], "dash": "dot" if name == "predicted" else "solid"},
-                       marker={"color": colours[name], "symbol": "diamond" if name == "unscaled" else "circle"}),
-            row=1, col=column)
-    ticks = [width for width in widths if width in (1, 4, 16, 64, 256, 1024)]
+    panels = {
+        "std": {"predicted": [row.predicted_std for row in rows], "measured": [row.measured_std for row in rows]},
+        "largest": {"unscaled": [row.unscaled.largest for row in rows], "scaled": [row.scaled.largest for row in rows]},
+        "gradient": {
+            "unscaled": [row.unscaled.gradient for row in rows], "scaled": [row.scaled.gradient for row in rows]},
+    }
+    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=[words[panel] for panel in panels])
+    for column, (panel, curves) in enumerate(panels.items(), start=1):
+        for name, values in curves.items():
+            figure.add_trace(
+                go.Scatter(x=widths, y=values, mode="lines" if name == "predicted" else "lines+markers",
+                           name=words[name], legendgroup=name, showlegend=panel != "gradient",
+                           line={"color": colours[name], "dash": _DASH.get(name, "solid")},
+                           marker={"color": colours[name], "symbol": _SYMBOL.get(name, "circle")}),
+                row=1, col=column)
+        figure.update_yaxes(rangemode="tozero", type="log" if panel == "std" else "linear", row=1, col=column)
+    ticks = widths[::2]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["width"])
-    figure.update_yaxes(type="log", row=1, col=1)
-    figure.update_yaxes(rangemode="tozero", row=1, col=2)
-    figure.update_yaxes(rangemode="tozero", row=1, col=3)
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40},
-                         legend={"orientation": "h", "y": -0.25}, dragmode=False)
+    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
+                         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0})
     return figure

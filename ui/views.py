@@ -69,6 +69,15 @@ class View:
             return Add(ids[out], operands[0], operands[1])
         return Softmax(ids[out], operands[0])
 
+    def unscaled(self) -> View:
+        """The same slice with S = QKᵀ, undivided."""
+        return View(self.trace.with_scale(self.layer, 1.0), layer=self.layer, batch=self.batch, head=self.head,
+                    editable=self.editable)
+
+    def scale_sign(self) -> str:
+        """The operator between QKᵀ and S: "÷ √2 =", or "=" where nothing is divided."""
+        return "=" if self.layer in self.trace.scales else f"÷ √{self.trace.config.head_dim} ="
+
     def pin(self, frame: Frame, row: int, col: int) -> Pin:
         """A pin on a cell of a frame, kept inside it."""
         rows, cols = frame.shape
@@ -115,7 +124,9 @@ class View:
 
     def labels(self, letter: str, count: int) -> Sequence[str]:
         """The token labels of an axis, or none where its entries are not tokens."""
-        return self.trace.tokens[:count] if letter in _TOKEN_AXES and len(self.trace.tokens) >= count else ()
+        tokens = self.trace.tokens[:count]
+        counted = all(token == str(place) for place, token in enumerate(tokens, start=1))
+        return tokens if letter in _TOKEN_AXES and len(tokens) == count and not counted else ()
 
     def _slice(self, name: str) -> str:
         """ "b=1, h=2" for a tensor that has those axes and more than one entry on them."""

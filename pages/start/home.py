@@ -8,22 +8,24 @@ from ui.stages import SECTIONS, STAGES
 
 place = frame.here()
 _bench, resolved = frame.look()
-st.header("Transformer Workbench", anchor=False)
+st.header(_("Transformer Workbench"), anchor=False)
 st.markdown(_(
     "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all real: "
     "worked by hand, in sizes of your own, or from a model of 135 million parameters on your own sentence."))
 blocks.notices(resolved, place.dropped)
 blocks.shape_strip("home", resolved.trace)
+st.page_link(place.built["scores"], label=_("Begin with the scores: point at a number and read how it came about"),
+             icon=":material/arrow_forward:")
 for section, title in SECTIONS.items():
     stages = [entry for entry in STAGES if entry.section == section and entry.slug != "home"]
     if not stages:
         continue
-    st.subheader(_(title), anchor=False)
-    for entry in stages:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    left, right = st.columns([1, 5], vertical_alignment="top")
+    left.markdown(f"**{_(title)}**")
+    with right, st.container(gap=None):
+        for entry in stages:
             if entry.slug in place.built:
-                st.page_link(place.built[entry.slug], label=f"**{_(entry.title)}**")
-                st.markdown(_(entry.question))
+                st.page_link(place.built[entry.slug], label=f"**{_(entry.title)}** · {_(entry.question)}")
             else:
-                st.markdown(_("{title} (to come)").format(title=_(entry.title)))
-                st.caption(_(entry.question))
+                st.caption(_("{title} (to come) · {question}").format(
+                    title=_(entry.title), question=_(entry.question)))
