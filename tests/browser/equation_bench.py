@@ -11,7 +11,7 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from ui.equation import Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax, equation
+from ui.equation import Add, Axis, Difference, Frame, Matmul, Pin, Rule, Scale, Softmax, equation
 
 Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
 K = np.array([[1, 0], [1, 1], [2, 1]], np.float32)
@@ -92,6 +92,29 @@ def single_head(
     return frames, rules
 
 
+def with_bias() -> tuple[list[Frame], list[Rule]]:
+    """X × W + b = Y, and what leaving b out changes."""
+    b = np.array([[0.5, -2, 0]], np.float32)
+    y, plain = Q @ K.T + b, Q @ K.T
+    axes = Axis("T"), Axis("Dh")
+    frames = [
+        Frame("x", "blocks.0.norm1", "X", "residual", Q, Axis("T"), Axis("D")),
+        Frame("w", "blocks.0.wq", "WQ", "parameter", K.T, Axis("D"), Axis("Dh"), sign="×"),
+        Frame("b", "blocks.0.bq", "bQ", "parameter", b, Axis("B"), Axis("Dh"), sign="+", compact=True),
+        Frame("y", "blocks.0.q_proj", "Y", "query", y, *axes, sign="="),
+        Frame("p", "plain", "P", "query", plain, *axes, sign="−"),
+        Frame("d", "difference", "Δ", "query", y - plain, *axes, sign="="),
+    ]
+    return frames, [Matmul("y", "x", "w", "D", bias="b"), Difference("d", "y", "p")]
+
+
+def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
+    """A product of which only the first two of five terms were sent."""
+    frames, rules = single_head(Q, K)
+    q = Frame("q", "blocks.0.q", "Q", "query", Q, Axis("T"), Axis("Dh", total=5))
+    return [q, *frames[1:]], rules
+
+
 def random_head(t: int, d: int, seed: int = 0) -> tuple[list[Frame], list[Rule]]:
     """A head of that size with seeded normal numbers."""
     rng = np.random.default_rng(seed)
@@ -126,11 +149,13 @@ elif case == "hidden":
     hidden_note = "Answer the question to see it."
 elif case == "cut":
     frames, rules = single_head(q, k, cut=True)
+elif case == "bias":
+    frames, rules = with_bias()
+elif case == "partial":
+    frames, rules = beyond_the_window()
 else:
     rows, cols = map(int, case.split("x"))
     frames, rules = random_head(rows, cols)
-if st.query_params.get("bias"):
-    frames.append(Frame("d", "decoy", "B", "norm", -Q, Axis("T"), Axis("D", total=7), sign="·"))
 
 state = equation(
     frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note

@@ -274,12 +274,18 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
     }
 
 
+def _sent(name: str) -> str:
+    """A file beside this one without comment lines and indentation: it travels again with every change of the data."""
+    lines = (line.strip() for line in (_HERE / name).read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
 _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + (_HERE / "equation.css").read_text("utf-8"),
-    js=(_HERE / "equation.js").read_text("utf-8"),
+    css=role_css(":host, .equation") + _sent("equation.css"),
+    js=_sent("equation.js"),
 )
 
 

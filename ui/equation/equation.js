@@ -147,12 +147,14 @@ function bringIntoView(g, at) {
 
 // ---- fitting the width: smaller type, fewer decimals, a window, several lines, colour only ----
 
+// The longest number of each frame in characters, from its extremes: formatting every value would take too long.
 function measureText(s) {
   s.longest = {};
-  for (const f of s.order) for (let d = 0; d <= s.data.decimals; d++) {
-    let n = 1;
-    for (const v of f.v) n = Math.max(n, Number.isNaN(v) ? 1 : formatNumber(v, d).length);
-    (s.longest[f.id] ??= [])[d] = n;
+  for (const f of s.order) {
+    const finite = f.v.filter(Number.isFinite), fraction = !finite.every(Number.isInteger);
+    const ends = [finite.reduce((a, v) => Math.max(a, v), 0), finite.reduce((a, v) => Math.min(a, v), 0)];
+    const long = (v, d) => Math.abs(v) >= 1e4 ? Math.max(8, fraction ? d + 6 : 0) : v.toFixed(fraction ? d : 0).length;
+    s.longest[f.id] = cells(s.data.decimals + 1).map((d) => Math.max(finite.length < f.v.length ? 2 : 1, ...ends.map((v) => long(v, d))));
   }
 }
 function labelWidth(f, px) {
@@ -165,7 +167,7 @@ function sizeOf(s, f, px, d, limit) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
   const labels = labelWidth(f, px), n = Math.min(f.nc, limit);
   const sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
-  return { cell, labels, sums, width: labels + Math.max(n * cell + 14, 5.4 * px) + sums };
+  return { cell, labels, sums, width: labels + Math.max(n * cell + 14, 6.4 * px) + sums };
 }
 function signWidth(sign, px) { return sign ? sign.length * px * 0.72 + px * 1.3 : px * 0.2; }
 
@@ -246,6 +248,7 @@ function buildFrame(s, id) {
 
 function buildPan(s, u, id, side) {
   const box = make("span", "pan", u.below), axis = make("i", "axis", box);
+  make("span", "", box).textContent = side === "r" ? "↓" : "→";
   const step = (sign) => () => { const g = s.frames[id][side + "g"]; moveWindow(g, g.start + sign * g.count); redraw(s); };
   const earlier = button(box, "", step(-1)), text = make("span", "", box), later = button(box, "", step(1));
   earlier.textContent = "‹"; later.textContent = "›";
