@@ -40,9 +40,8 @@ PERCENT = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?[sdifgeErxXc]")
 LINK = re.compile(r"\]\(([^)]*)\)")
 TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 WORD = re.compile(r"[A-Za-z]{2,}")
-# A number that stands alone. One that is part of a name (GPT-2, 4-bit, D0) or of a reference (§6.4) is not a
-# value.
-LONE_NUMBER = re.compile(r"(?<![\w§.\-])[-−+]?\d+(?:[.,]\d+)*(?![\w\-])(?!\.\d)")
+# A number that stands alone, not in a name (GPT-2, 4-bit, D0), a reference (§6.4) or an expression (1/√Dh).
+LONE_NUMBER = re.compile(r"(?<![\w§.\-])[-−+]?\d+(?:[.,]\d+)*(?![\w\-]|/[√\w]|\.\d)")
 DECIMAL = re.compile(r"\d\.\d")
 
 

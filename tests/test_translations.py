@@ -39,7 +39,7 @@ def test_a_number_or_chinese_in_an_english_sentence_is_noticed(english: str) -> 
     [
         "Row {row} asks, {count} keys answer",
         "GPT-2 and SmolLM2-135M, with 4-bit weights",
-        "see D0 §6.4 and D3 §3",
+        "see D0 §6.4 and D3 §3, where 1/√Dh is",
         "$S = QK^T/\\sqrt{D_h}$ is scaled once, `x.transpose(1, 2)` is not",
         "%(rows)d rows and {width:.2f} columns",
     ],
