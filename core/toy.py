@@ -37,6 +37,7 @@ def toy(
     positions: Positions = "rope", ffn: FeedForward = "swiglu",
 ) -> Trace:
     """A traced forward pass of a random decoder on random ids; the same seed and sizes give the same numbers.
+    Tokens are labelled by their ids, "#12".
 
     Matrices are drawn with variance 1/rows, so that every stage keeps numbers of ordinary size. RoPE needs an even
     head width; with an odd one the toy has no positions. Raises a ConfigError that says which sizes would work.
@@ -57,6 +58,6 @@ def toy(
             parameter.normal_(0.0, 1.0 / math.sqrt(parameter.shape[0]), generator=generator)
     decoder.get_parameter("embedding").normal_(0.0, 1.0, generator=generator)
     ids = torch.randint(sizes.vocab, (sizes.batch, sizes.tokens), generator=generator)
-    trace = Trace(tokens=[str(token) for token in ids[0].tolist()], source="toy")
+    trace = Trace(tokens=[f"#{token}" for token in ids[0].tolist()], source="toy")
     decoder(ids, trace=trace)
     return trace

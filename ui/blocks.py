@@ -29,7 +29,7 @@ _MAIN_LINE = (
     ("FFN", ("B", "T", "F"), ("ffn",)), ("Y", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )
-_LONG_SUM = 6  # terms written out in a formula before the middle is left out
+_LONG_SUM = 4  # terms written out in a formula before the middle is left out
 _TERMS_AT_START = 2
 
 
@@ -103,10 +103,10 @@ def _loading() -> None:
 
 
 def formula(symbols: str, numbers: str) -> None:
-    """A formula in symbols, and again with the current numbers put in; both in LaTeX."""
+    """A formula in symbols, and again with the current numbers put in ("" for none); both in LaTeX."""
     with st.container(horizontal=True, key="formula"):
-        st.markdown(f"$\\displaystyle {symbols}$")
-        st.markdown(f"$\\displaystyle {numbers}$")
+        for text in filter(None, (symbols, numbers)):
+            st.markdown(f"$\\displaystyle {text}$")
 
 
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:

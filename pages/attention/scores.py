@@ -218,8 +218,8 @@ def _experiment() -> None:
     st.markdown(_(
         "q and k are drawn with mean 0 and variance 1. A sum of Dh such products has variance Dh, so its spread is "
         "√Dh: at Dh = {width} measured {measured}, predicted {predicted}. Without the scale one key of {keys} then "
-        "takes {unscaled} of the weight on average, with it {scaled}; the entropy is {low} against {high} nats. The divisor "
-        "is √Dh and not √D, because only the Dh numbers of one head are summed.").format(
+        "takes {unscaled} of the weight on average, with it {scaled}; the entropy is {low} against {high} nats. The "
+        "divisor is √Dh and not √D, because only the Dh numbers of one head are summed.").format(
             width=widest.head_width, measured=format_number(widest.measured_std, decimals=2), keys=experiments.KEYS,
             predicted=format_number(widest.predicted_std, decimals=2),
             unscaled=format_number(widest.unscaled.largest, decimals=2),
