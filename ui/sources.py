@@ -20,6 +20,8 @@ from core.trace import Trace
 from ui import bench as bench_module
 from ui.bench import Bench
 
+RETRY_SECONDS = 10.0  # how long a failure to load is told before another try
+
 
 class Resolved(NamedTuple):
     """The trace to show, the kind of source it really comes from, and what stands in the way of the chosen one.
@@ -91,17 +93,16 @@ class Loader:
         self._model: live.Live | None = None
         self._error: WorkbenchError | None = None
         self._stage: tuple[str, float | None] = ("read", None)
-        self._began = 0.0
+        self._began = self._failed = 0.0
 
     def model(self) -> live.Live | None:
         """The model if it is there; otherwise loading starts and None is returned. Raises what loading failed with,
-        once, so that the next call tries again."""
+        to every caller for `RETRY_SECONDS`; a call after that tries again."""
         with self._lock:
             if self._model is not None:
                 return self._model
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
+            if self._error is not None and time.monotonic() < self._failed + RETRY_SECONDS:
+                raise self._error.with_traceback(None)
             if self._thread is None:
                 self._began = time.monotonic()
                 self._thread = threading.Thread(target=self._load, name="live-model", daemon=True)
@@ -126,6 +127,7 @@ class Loader:
         finally:
             with self._lock:
                 self._model, self._error, self._thread = model, problem, None
+                self._failed = time.monotonic()
 
     def _report(self, stage: str, fraction: float | None) -> None:
         with self._lock:
