@@ -56,9 +56,9 @@ class Cell:
 
 def rule(trace: Trace, name: str) -> Rule:
     """The rule of a computed tensor. Raises UnknownName for one that was given rather than computed."""
-    if name not in trace.steps or name not in trace:
+    step = trace.steps.get(name)
+    if step is None or any(read not in trace for read in step.reads):
         raise UnknownName(name, list(trace.steps))
-    step = trace.steps[name]
     contracted = CONTRACTED.get(step.op)
     if step.op == "project":
         contracted = trace.axes(step.reads[1])[0]
@@ -242,12 +242,12 @@ def slice_of(trace: Trace, name: str, batch: int, head: int) -> Tensor:
 
 
 def full_index(trace: Trace, name: str, batch: int, head: int, row: int, column: int) -> Index:
-    """The index into the whole tensor of a cell of `slice_of`."""
-    axes = trace.axes(name)
+    """The index into the whole tensor of a cell of `slice_of`; a broadcast mask has one entry for all heads."""
+    axes, shape = trace.axes(name), trace[name].shape
     lead: list[int] = []
     if axes[0] == "B":
-        lead.append(batch)
+        lead.append(min(batch, shape[0] - 1))
     if len(axes) > 1 and axes[1] in ("H", "Hkv"):
-        lead.append(head // trace.config.group if axes[1] == "Hkv" else head)
+        lead.append(min(head // trace.config.group if axes[1] == "Hkv" else head, shape[1] - 1))
     rest = (row, column) if len(axes) - len(lead) > 1 else (column,)
     return (*lead, *rest)

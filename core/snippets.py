@@ -97,8 +97,9 @@ def _program(stage: str, inputs: dict[str, Tensor], body: list[str]) -> Program:
         head += [_literal(name, array) for name, array in arrays.items()]
         return Program("\n".join([*head, *body]) + "\n", "", {})
     file = f"{stage}.npz"
-    head = ["import math", "", "import numpy as np", "import torch", "", f'numbers = np.load("{file}")']
-    head += [f'{name} = torch.from_numpy(numbers["{name}"])' for name in arrays]
+    head = ["import math", "", "import numpy as np", "import torch", "", f'with np.load("{file}") as numbers:']
+    head += [f'    {name} = torch.from_numpy(numbers["{name}"])' for name in arrays]
+    head += [""]
     return Program("\n".join([*head, *body]) + "\n", file, arrays)
 
 
