@@ -23,7 +23,8 @@ def one_hot_product(table: Tensor, ids: Tensor) -> Tensor:
     for token in ids.flatten().tolist():
         if not 0 <= token < vocab:
             raise TokenOutOfRange(int(token), vocab)
-    one_hot = torch.zeros(*ids.shape, vocab, dtype=table.dtype).scatter(-1, ids[..., None].long(), 1.0)  # (…, V)
+    empty = torch.zeros(*ids.shape, vocab, dtype=table.dtype, device=table.device)
+    one_hot = empty.scatter(-1, ids[..., None].long(), 1.0)  # (…, V)
     return one_hot @ table
 
 

@@ -57,8 +57,8 @@ def _setting(scaling: Mapping[str, Any], name: str) -> float:
 
 
 def angles(positions: Tensor, theta: Tensor) -> Tensor:
-    """positions (T,) or (B, T) × θ (Dr/2,) -> radians (…, T, Dr/2), computed in float64."""
-    return positions.to(torch.float64)[..., None] * theta.to(positions.device)
+    """positions (T,) or (B, T) × θ (Dr/2,) -> radians (…, T, Dr/2), in float64 on the CPU (not every device has it)."""
+    return positions.cpu().to(torch.float64)[..., None] * theta
 
 
 def rotate(
@@ -78,7 +78,7 @@ def rotate(
     angle = angles(positions, frequencies(turned, base, scaling))  # (T, Dr/2) or (B, T, Dr/2)
     if positions.ndim == 2 and x.ndim == 4:
         angle = angle[:, None]  # (B, 1, T, Dr/2)
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    cos, sin = angle.cos().to(x), angle.sin().to(x)  # in the type and on the device of x
     first, second = _pairs(x[..., :turned], pairing)  # (…, T, Dr/2) each
     rotated = _unpair(first * cos - second * sin, second * cos + first * sin, pairing)
     return torch.cat([rotated, x[..., turned:]], dim=-1)

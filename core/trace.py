@@ -116,11 +116,13 @@ def registered(name: str) -> Name:
 
 class Check(NamedTuple):
     """What the numbers were compared with: `kind` is "stream" (the block's output, written out, against the next
-    block's captured input, fused) or "sdpa" (the context against torch's fused attention on the same q, k, v)."""
+    block's captured input, fused) or "sdpa" (the context against torch's fused attention on the same q, k, v);
+    `difference` is the largest one, `size` the largest absolute value among the numbers compared."""
 
     kind: str
     name: str
     difference: float
+    size: float
 
 
 class Trace:
@@ -284,7 +286,7 @@ class Trace:
         be compared (an edit sits between q and context, or the trace does not reach that far)."""
         if self.stream:
             name = f"blocks.{layer}.out"
-            return Check("stream", name, _largest_difference(self[name], self.stream[layer + 1]))
+            return _compare("stream", name, self[name], self.stream[layer + 1])
         block = f"blocks.{layer}."
         if block + "context" not in self or block + "scores" not in self or layer in self.scales:
             return None
@@ -292,7 +294,7 @@ class Trace:
             return None
         q, k = (self[name] for name in self.steps[block + "scores"].reads)
         fused = steps.fused_attention(q, k, self[block + "v"], self["mask"])
-        return Check("sdpa", block + "context", _largest_difference(self[block + "context"], fused))
+        return _compare("sdpa", block + "context", self[block + "context"], fused)
 
     # Inside.
 
@@ -339,5 +341,5 @@ def _place(name: str) -> tuple[int, int, int]:
     return (2 if name in ("final_gamma", "final_beta", "w_vocab", "final_norm", "logits") else 0), 0, _ORDER[name]
 
 
-def _largest_difference(a: Tensor, b: Tensor) -> float:
-    return float((a.double() - b.double()).abs().max())
+def _compare(kind: str, name: str, written_out: Tensor, fused: Tensor) -> Check:
+    return Check(kind, name, float((written_out - fused).abs().max()), float(fused.abs().max()))

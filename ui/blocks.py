@@ -192,8 +192,9 @@ def check_line(check: Check | None) -> None:
         "stream": _("the block's output, written out step by step, against torch's fused forward pass"),
         "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention"),
     }[check.kind].format(symbol=name)
-    st.caption(_("Check: {compared}. Largest difference: {difference}").format(
-        compared=compared, difference=theme.full_value(check.difference)))
+    st.caption(_("Check: {compared}. Largest difference: {difference}, among values up to {size}.").format(
+        compared=compared, difference=theme.format_difference(check.difference),
+        size=format_number(check.size, decimals=2)))
 
 
 def share(bench: Bench, trace: Trace, *, key: str) -> None:

@@ -91,6 +91,11 @@ def format_number(x: float, decimals: int) -> str:
     return f"{sign}{rounded:f}" if rounded else ALMOST_ZERO
 
 
+def format_difference(x: float) -> str:
+    """A difference, 0 or more, with two digits, however small: "0", "6.0e-8"."""
+    return "0" if x == 0 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 
