@@ -11,6 +11,7 @@ from core.experiments import ScaleRow
 
 _HEIGHT = 320
 _DASH = {"predicted": "dot"}  # besides colour, so that the curves are told apart without it
+_MODE = {"predicted": "lines", "measured": "markers"}
 _SYMBOL = {"unscaled": "diamond"}
 
 
@@ -32,12 +33,13 @@ def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours:
     for column, (panel, curves) in enumerate(panels.items(), start=1):
         for name, values in curves.items():
             figure.add_trace(
-                go.Scatter(x=widths, y=values, mode="lines" if name == "predicted" else "lines+markers",
+                go.Scatter(x=widths, y=values, mode=_MODE.get(name, "lines+markers"),
                            name=words[name], legendgroup=name, showlegend=panel != "gradient",
                            line={"color": colours[name], "dash": _DASH.get(name, "solid")},
                            marker={"color": colours[name], "symbol": _SYMBOL.get(name, "circle")}),
                 row=1, col=column)
-        figure.update_yaxes(rangemode="tozero", type="log" if panel == "std" else "linear", row=1, col=column)
+        figure.update_yaxes(rangemode="tozero", row=1, col=column)
+    figure.update_yaxes(type="log", dtick=1, row=1, col=1)
     ticks = widths[::2]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["width"])
     figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
