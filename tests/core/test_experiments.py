@@ -22,12 +22,12 @@ def test_the_standard_deviation_of_a_dot_product_is_the_root_of_its_length(
 ) -> None:
     """D0 §6.5, within four standard errors. A query's 16 products share its length: given q they are normal with
     variance |q|², whose own relative variance is 2/Dh, so that of the estimated variance is
-    (2/Dh + (1 + 2/Dh)/16) / 512, and the standard deviation has half its relative error."""
+    (2/Dh + 2(1 + 2/Dh)/16) / 512, and the standard deviation has half its relative error."""
     assert [row.head_width for row in rows] == list(experiments.HEAD_WIDTHS)
     for row in rows:
         assert row.predicted_std == math.sqrt(row.head_width)
         share = 2 / row.head_width
-        error = math.sqrt((share + (1 + share) / experiments.KEYS) / experiments.QUERIES) / 2
+        error = math.sqrt((share + 2 * (1 + share) / experiments.KEYS) / experiments.QUERIES) / 2
         assert abs(row.measured_std / row.predicted_std - 1) < 4 * error, row.head_width
         assert row.measured_std != row.predicted_std, "a measurement, not the formula again"
 
