@@ -9,12 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from core.errors import UnknownName
 from core.trace import Index, registered
@@ -26,7 +23,7 @@ LONGEST_PARAMETER = 6000  # characters; an address has room for 8,000 in all
 LARGEST_TEXT = 512 * 1024  # bytes of JSON after inflating
 MOST_EDITS = 20_000
 LARGEST_INDEX = 100_000
-LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+TOO_LARGE = 2.0**128 - 2.0**103  # rounds to ∞ as a float32; the largest one, written in short, lies just below
 BASE64_GROUP = 4
 PIN_PARTS = 3  # frame, row, column
 SCOPES = ("single_head", "block", "block_shared", "toy")
@@ -130,6 +127,5 @@ def _index(name: str, key: str) -> Index | None:
 
 
 def _is_float32(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and abs(value) <= LARGEST_FLOAT32
+    """Whether it is a number that a float32 can hold; comparing keeps an integer of any length an integer."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
