@@ -115,11 +115,11 @@ def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
     return [q, *frames[1:]], rules
 
 
-def random_head(t: int, d: int, seed: int = 0) -> tuple[list[Frame], list[Rule]]:
+def random_head(t: int, d: int, edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
     """A head of that size with seeded normal numbers."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     q, k = (rng.normal(size=(t, d)).astype(np.float32) for _ in range(2))
-    return single_head(q, k)
+    return single_head(edited(q, "blocks.0.q", edits), edited(k, "blocks.0.k", edits))
 
 
 case = st.query_params.get("case", "d0")
@@ -155,7 +155,7 @@ elif case == "partial":
     frames, rules = beyond_the_window()
 else:
     rows, cols = map(int, case.split("x"))
-    frames, rules = random_head(rows, cols)
+    frames, rules = random_head(rows, cols, edits_now)
 
 state = equation(
     frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note

@@ -396,6 +396,17 @@ def test_a_phone_never_scrolls_sideways(open_page: Callable[..., Page], bench_ur
         assert max(page.locator(".grid").evaluate_all("all => all.map(n => n.getBoundingClientRect().right)")) <= right
 
 
+def test_where_no_digits_fit_the_colours_stay_and_the_numbers_are_in_the_labels_and_the_dock(
+    open_page: Callable[..., Page], bench_url: str
+) -> None:
+    page = load(open_page(viewport={"width": 200, "height": 800}), bench_url, "64x64")
+    assert set(page.locator("[role=gridcell]").all_text_contents()) == {""}
+    first = cell(page, "Q", 1, 1)
+    assert re.search(r": 0\.\d{5,}$", first.get_attribute("aria-label") or "")
+    first.hover()
+    assert main_line(page) == "Q[1,1] = 0.126"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_digits_keep_their_contrast_and_axe_finds_nothing_serious(
     open_page: Callable[..., Page], bench_url: str, scheme: str

@@ -165,7 +165,7 @@ function labelWidth(f, px) {
 }
 function sizeOf(s, f, px, d, limit) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
-  const labels = labelWidth(f, px), n = Math.min(f.nc, limit);
+  const labels = d < 0 ? 0 : labelWidth(f, px), n = Math.min(f.nc, limit);
   const sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
   return { cell, labels, sums, width: labels + Math.max(n * cell + 14, 6.4 * px) + sums };
 }
@@ -190,7 +190,7 @@ function fit(s) {
   const within = (n, list) => list.find((t) => lines(...t) <= n);
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)]) ?? within(9, [...tries, ...windows(31, 3)]);
   const [px, d, limit] = best ?? [small, -1, 32];
-  const rows = lines(px, d, limit) > 1 ? 12 : 32;
+  const rows = d >= 0 && lines(px, d, limit) > 1 ? 12 : 32;
   for (const g of Object.values(s.groups)) {
     g.count = Math.min(g.hi - g.lo, g.cols ? limit : rows);
     moveWindow(g, g.start);
@@ -282,8 +282,9 @@ function drawFrame(s, f, u, rows, cols) {
   const words = [f.rows.word, f.cols.word].filter(Boolean);
   if (u.words.textContent !== words.join("")) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
   u.words.hidden = !words.length;
-  drawLabels(u.heads, f.compact ? [] : cells(cols), f.cols, f.c0, u.j0);
-  drawLabels(u.labels, f.compact ? [] : cells(rows), f.rows, f.r0, u.i0);
+  const bare = f.compact || s.fit.d < 0;
+  drawLabels(u.heads, bare ? [] : cells(cols), f.cols, f.c0, u.j0);
+  drawLabels(u.labels, bare ? [] : cells(rows), f.rows, f.r0, u.i0);
   attr(u.grid, "aria-label", f.label); attr(u.grid, "data-name", f.name);
   attr(u.grid, "aria-rowcount", f.rows.total); attr(u.grid, "aria-colcount", f.cols.total);
   attr(u.grid, "aria-readonly", !f.editable);
@@ -321,18 +322,21 @@ function drawLabels(box, indices, axis, offset, first) {
 }
 
 function drawCell(s, f, cell, i, j, top) {
-  const v = value(f, i, j), unseen = isBlank(s, f, i, j), secret = Number.isNaN(v), u = s.pin;
+  const v = value(f, i, j), unseen = isBlank(s, f, i, j), secret = Number.isNaN(v), changed = isEdited(s, f, i, j);
+  const pinned = s.pin?.id === f.id && s.pin.row === i && s.pin.col === j;
+  const key = [v, unseen, changed, pinned, i, j, top, s.fit.d, f.label, s.data.strings.cell].join();
+  if (cell.key === key) return;                           // most cells stay as they are in most reruns
+  if (s.editor?.cell !== cell) cell.key = key;
   const text = unseen ? "" : secret ? "?" : s.fit.d < 0 ? "" : formatNumber(v, s.fit.d);
   const full = unseen ? say(s, "blank") : secret ? say(s, "hidden") : fullValue(v);
-  const pinned = Boolean(u) && u.id === f.id && u.row === i && u.col === j;
   if (s.editor?.cell !== cell) put(cell, text);
   attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: i + 1, j: j + 1, value: full }));
   attr(cell, "aria-colindex", j + 1);
   attr(cell, "aria-selected", pinned);
-  const on = { blank: unseen, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: isEdited(s, f, i, j), pinned };
+  const on = { blank: unseen, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: changed, pinned };
   for (const name in on) if (cell.classList.contains(name) !== on[name]) cell.classList.toggle(name, on[name]);
   const shade = unseen || !Number.isFinite(v) ? 0 : Math.min(1, Math.abs(v) / top);
-  if (cell.shade !== shade) { cell.shade = shade; cell.style.setProperty("--s", shade.toFixed(3)); }
+  cell.style.setProperty("--s", shade.toFixed(3));
 }
 
 function rowSum(f, i) { let sum = 0; for (let c = 0; c < f.nc; c++) sum += f.v[(i - f.r0) * f.nc + c]; return Math.fround(sum); }
@@ -556,6 +560,7 @@ function startEdit(s, cell, text) {
     cell.focus();
   };
   cell.replaceChildren(input);
+  cell.key = "";                                          // to be written anew when the editor goes
   cell.classList.add("editing");
   input.focus();
   if (text === undefined) input.select();
@@ -582,7 +587,7 @@ function setEdit(s, f, i, j, v) {
   applyEdits(s);
   s.root.classList.add("waiting");
   clearTimeout(s.sendTimer);
-  s.sendTimer = setTimeout(() => s.send("edits", { seq: s.seq, rev: s.rev, map: s.edits }), 50);
+  s.sendTimer = setTimeout(() => s.send("edits", { seq: s.seq, rev: s.rev, map: s.edits }), 25);
 }
 
 function applyEdits(s) {
@@ -738,7 +743,8 @@ function listen(s) {
     const cell = cellOf(e);
     if (!cell || s.editor?.cell === cell) return;
     const { id, i, j } = place(s, cell);
-    if (pinKey(s.pin) !== [id, i, j].join()) setPin(s, { id, row: i, col: j });
+    if (pinKey(s.pin) === [id, i, j].join()) startEdit(s, cell);                       // a second click or tap
+    else setPin(s, { id, row: i, col: j });
   };
   s.eq.ondblclick = (e) => { const cell = cellOf(e); if (cell) startEdit(s, cell); };
   s.eq.addEventListener("focusin", (e) => { const cell = cellOf(e); if (cell && e.target === cell) { rove(s, cell); s.focus = place(s, cell); point(s); } });
