@@ -151,11 +151,12 @@ def replace_edits(edits: address.ScopedEdits) -> None:
 def fitting(
     trace: Trace, edits: Mapping[str, Mapping[Index, float]],
 ) -> tuple[dict[str, dict[Index, float]], list[str]]:
-    """Split edits into those whose tensor and index exist in the trace, and labels of the others ("name[1,2]")."""
+    """Split edits into those of an existing real number in the trace, and labels of the others ("name[1,2]")."""
     fit: dict[str, dict[Index, float]] = {}
     rest: list[str] = []
     for name, cells in edits.items():
-        shape = tuple(trace[name].shape) if name in trace else ()
+        real = name in trace and trace[name].is_floating_point()
+        shape = tuple(trace[name].shape) if real else ()
         for index, value in cells.items():
             if len(index) == len(shape) and all(i < n for i, n in zip(index, shape, strict=True)):
                 fit.setdefault(name, {})[index] = value
@@ -276,9 +277,10 @@ def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> No
 
 def whole_number(label: str, letter: str, low: int, high: int, default: int, *, where: Any = st, **more: Any) -> int:
     """A number field bound to the address under `letter`, kept within its range when the range shrinks."""
-    if letter in st.session_state:
-        st.session_state[letter] = min(max(int(st.session_state[letter] or low), low), high)
-    else:
+    held = st.session_state.get(letter)
+    if held is not None and not low <= held <= high:
+        st.session_state[letter] = min(max(int(held), low), high)
+    else:  # always the same default: what differs from it is what Streamlit writes into the address
         more["value"] = min(max(default, low), high)
     value = where.number_input(label, min_value=low, max_value=high, step=1, key=letter, bind="query-params",
                                persist_state="session", **more)
