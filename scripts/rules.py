@@ -9,7 +9,7 @@ tried on a sample as well.
 - 0, 1, 2, -1 and -2, as they are needed to index and to count from 1;
 - in a keyword argument that is about layout, a limit or a place (`LAYOUT_KEYWORDS`: `height=`, `row=` …), and
   in the arguments of `columns`, `grid` and `range`;
-- in `ui/`, an integer that is named in capitals at module level, that is the default of a parameter or a
+- in `ui/`, a whole number that is named in capitals at module level, that is the default of a parameter or a
   dataclass field, or that something is only compared with: limits and starting positions;
 - in `ui/theme.py` and, at module and class level, in `ui/bench.py`: the look, and the ranges of the controls.
 
@@ -262,7 +262,7 @@ def numbers_in(node: ast.AST) -> list[complex]:
 
 def is_named_limit(source: Source, number: ast.Constant) -> bool:
     """Whether, in ui, the literal is named in capitals, or is a default, or is only compared with."""
-    if source.layer != "ui" or not isinstance(number.value, int):
+    if source.layer != "ui" or number.value != int(number.value.real):
         return False
     for child, parent in source.above(number):
         if isinstance(parent, ast.BinOp | ast.UnaryOp):
