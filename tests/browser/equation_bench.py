@@ -93,14 +93,16 @@ def single_head(
 
 
 def with_bias() -> tuple[list[Frame], list[Rule]]:
-    """X × W + b = Y, and what leaving b out changes."""
+    """X × W + b = Y with a head's own block of W, and what leaving b out changes."""
     b = np.array([[0.5, -2, 0]], np.float32)
     y, plain = Q @ K.T + b, Q @ K.T
     axes = Axis("T"), Axis("Dh")
     frames = [
         Frame("x", "blocks.0.norm1", "X", "residual", Q, Axis("T"), Axis("D")),
-        Frame("w", "blocks.0.wq", "WQ", "parameter", K.T, Axis("D"), Axis("Dh"), sign="×"),
-        Frame("b", "blocks.0.bq", "bQ", "parameter", b, Axis("B"), Axis("Dh"), sign="+", compact=True),
+        Frame("w", "blocks.0.wq", "WQ", "parameter", K.T, Axis("D"), Axis("Dh", offset=3, total=6), sign="×"),
+        Frame(
+            "b", "blocks.0.bq", "bQ", "parameter", b, Axis("B"), Axis("Dh", offset=3, total=6), sign="+", compact=True
+        ),
         Frame("y", "blocks.0.q_proj", "Y", "query", y, *axes, sign="="),
         Frame("p", "plain", "P", "query", plain, *axes, sign="−"),
         Frame("d", "difference", "Δ", "query", y - plain, *axes, sign="="),

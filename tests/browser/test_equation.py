@@ -139,11 +139,11 @@ def test_a_bias_is_the_last_term_and_a_difference_is_written_as_one(page: Page, 
     load(page, bench_url, "bias")
     cell(page, "Y", 3, 2).hover()
     assert main_line(page) == "Y[3,2] = 1×1 + 1×1 + (−2) = 0"
-    wanted = {f"X row 3 column {d}" for d in (1, 2)} | {f"WQ row {d} column 2" for d in (1, 2)} | {"bQ row 1 column 2"}
+    wanted = {f"X row 3 column {d}" for d in (1, 2)} | {f"WQ row {d} column 5" for d in (1, 2)} | {"bQ row 1 column 5"}
     assert glowing(page, "lit") == wanted
     cell(page, "Δ", 3, 2).hover()
     assert main_line(page) == "Δ[3,2] = 0 − 2 = −2"
-    cell(page, "bQ", 1, 2).hover()
+    cell(page, "bQ", 1, 5).hover()
     assert glowing(page, "feeds") == {f"{m} row {i} column 2" for m in ("Y", "Δ") for i in (1, 2, 3)}
 
 

@@ -130,7 +130,11 @@ def _own_range(values: npt.NDArray[np.float32]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Matmul:
-    """out[i,j] = Σ left[i,d]·right[d,j] (+ bias[0,j]); `contracted` is the letter of d."""
+    """out[i,j] = Σ left[i,d]·right[d,j] (+ bias[0,j]); `contracted` is the letter of d.
+
+    Where `right` or `bias` has another total of columns than `out`, it is a block (a head's part of a parameter): its
+    first column makes the first of `out`.
+    """
 
     out: str
     left: str
@@ -250,7 +254,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
             "The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."
         ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
-        "empty_row": _("no key may be read, so the row is set to 0"),
+        "empty_row": _("no key may be read, so the row is filled with zeros"),
         "cut": _("Edited by hand: no longer computed from what stands before it."),
         "cut_short": _("link cut by an edit"),
         "pinned": _("pinned"),

@@ -61,7 +61,7 @@ function decode(frame) {
   const bytes = Uint8Array.from(atob(frame.values), (c) => c.charCodeAt(0));
   const nr = frame.rows.size, nc = frame.cols.size, v = new Float32Array(bytes.buffer);
   for (const [r, c] of frame.hidden) v[r * nc + c] = NaN;
-  return { ...frame, v, nr, nc, r0: frame.rows.offset, c0: frame.cols.offset, mark: new Uint8Array(nr * nc) };
+  return { ...frame, v, nr, nc, r0: frame.rows.offset, c0: frame.cols.offset, cs: 0, mark: new Uint8Array(nr * nc) };
 }
 function has(f, i, j) { return i >= f.r0 && i < f.r0 + f.nr && j >= f.c0 && j < f.c0 + f.nc; }
 function value(f, i, j) { return has(f, i, j) ? f.v[(i - f.r0) * f.nc + j - f.c0] : undefined; }
@@ -75,8 +75,8 @@ function eachSource(s, rule, i, j, visit) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") {
     for (let d = left.c0; d < left.c0 + left.nc; d++) visit(left, i, d);
-    for (let d = right.r0; d < right.r0 + right.nr; d++) visit(right, d, j);
-    if (rule.bias) visit(F[rule.bias], 0, j);
+    for (let d = right.r0; d < right.r0 + right.nr; d++) visit(right, d, j + right.cs);
+    if (rule.bias) visit(F[rule.bias], 0, j + F[rule.bias].cs);
   } else if (rule.op === "softmax") {
     const f = F[rule.in];
     for (let c = f.c0; c < f.c0 + f.nc; c++) visit(f, i, c);
@@ -91,7 +91,7 @@ function eachUse(s, rule, f, i, j, visit) {
   const column = (c) => { for (let r = out.r0; r < out.r0 + out.nr; r++) visit(out, r, c); };
   if (rule.op === "matmul") {
     if (rule.left === f.id) row(i);
-    if (rule.right === f.id || rule.bias === f.id) column(j);
+    if (rule.right === f.id || rule.bias === f.id) column(j - f.cs);
   } else if (rule.op === "softmax") row(i);
   else if (rule.right === f.id && f.rows.total === 1) column(j);
   else visit(out, i, j);
@@ -128,17 +128,27 @@ function groupAxes(s) {
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");
     }
   }
+  shiftBlocks(s);
   const old = s.groups ?? {};
   s.groups = {};
-  for (const f of s.order) for (const [side, lo, n] of [["r", f.r0, f.nr], ["c", f.c0, f.nc]]) {
+  for (const f of s.order) for (const [side, lo, n] of [["r", f.r0, f.nr], ["c", f.c0 - f.cs, f.nc]]) {
     const key = find(f.id + "/" + side);
     const g = s.groups[key] ??= { lo, hi: lo + n, start: old[key]?.start ?? lo, count: 0, cols: false };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
     f[side === "r" ? "rg" : "cg"] = g;
   }
 }
-// The part of a frame's side that is on screen: [first, end).
-function shown(lo, n, g) { return [Math.max(lo, g.start), Math.min(lo + n, g.start + g.count)]; }
+// A head's block of a wide parameter makes columns that count from their own start: column j comes from j + cs.
+function shiftBlocks(s) {
+  for (const rule of s.data.rules) if (rule.op === "matmul") for (const id of [rule.right, rule.bias]) if (id) {
+    const f = s.frames[id], out = s.frames[rule.out];
+    if (f.cols.total !== out.cols.total) f.cs = f.c0 - out.c0;
+  }
+}
+// The part of a frame's rows and columns that is on screen: [first, end).
+function part(lo, n, start, count) { return [Math.max(lo, start), Math.min(lo + n, start + count)]; }
+function shownRows(f) { return part(f.r0, f.nr, f.rg.start, f.rg.count); }
+function shownCols(f) { return part(f.c0, f.nc, f.cg.start + f.cs, f.cg.count); }
 function moveWindow(g, start) { g.start = Math.max(g.lo, Math.min(start, g.hi - g.count)); }
 function bringIntoView(g, at) {
   if (at < g.start) moveWindow(g, at);
@@ -207,7 +217,7 @@ function drawEquation(s) {
   const wanted = s.order.map((f) => f.id);
   for (const id of Object.keys(s.ui)) if (!wanted.includes(id)) { s.ui[id].term.remove(); delete s.ui[id]; }
   for (const f of s.order) {
-    const [i0, i1] = shown(f.r0, f.nr, f.rg), [j0, j1] = shown(f.c0, f.nc, f.cg);
+    const [i0, i1] = shownRows(f), [j0, j1] = shownCols(f);
     const shape = [i1 - i0, j1 - j0].join();
     let u = s.ui[f.id] ??= buildFrame(s, f.id);
     if (u.shape !== shape) { if (s.editor?.u === u) closeEditor(s, true); buildCells(u, i1 - i0, j1 - j0, f.id); u.shape = shape; }
@@ -356,8 +366,8 @@ function drawBelow(s, f, u) {
   u.scale.hidden = f.range[0] === f.range[1];
   put(u.scale, `${lo} … ${hi}`); attr(u.scale, "title", say(s, "shade", { lo, hi }));
   put(u.note, f.cut ? say(s, "cut_short") : "");
-  for (const [k, axis, g, lo0, n] of [[0, f.rows, f.rg, f.r0, f.nr], [1, f.cols, f.cg, f.c0, f.nc]]) {
-    const p = u.pans[k], [a, b] = shown(lo0, n, g);
+  for (const [k, axis, g, [a, b], n] of [[0, f.rows, f.rg, shownRows(f), f.nr], [1, f.cols, f.cg, shownCols(f), f.nc]]) {
+    const p = u.pans[k];
     p.box.hidden = b - a === axis.total;
     put(p.axis, axis.axis); p.axis.style.color = `var(--axis-${axis.axis})`;
     put(p.text, say(s, "window", { a: a + 1, b, n: axis.total }));
@@ -422,14 +432,14 @@ function productStep(s, rule, left, right, i, j) {
   const terms = [];
   let hand = 0;
   for (let d = 0; d < left.cols.total; d++) {
-    const a = value(left, i, d), b = value(right, d, j);
+    const a = value(left, i, d), b = value(right, d, j + right.cs);
     if (a === undefined || b === undefined) return { missing: true };
     const x = show(s, a), y = show(s, b);
     terms.push(`${inBrackets(x)}×${inBrackets(y)}`);
     hand += printed(x) * printed(y);
   }
   if (rule.bias) {
-    const b = show(s, value(s.frames[rule.bias], 0, j) ?? NaN);
+    const b = show(s, value(s.frames[rule.bias], 0, j + s.frames[rule.bias].cs) ?? NaN);
     terms.push(inBrackets(b)); hand += printed(b);
   }
   return { text: joinTerms(s, terms), hand };
@@ -491,7 +501,7 @@ function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
     if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
-    if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j + 1 });
+    if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
   const uses = (s.users[f.id] ?? []).filter((rule) => !s.frames[rule.out].cut).map(cellsOf);
@@ -612,7 +622,7 @@ function buildTicks(s) {
   s.ranks = {};
   s.ticks = [];
   for (const f of s.order) if (makerOf(s, f)) {
-    const [i0, i1] = shown(f.r0, f.nr, f.rg), [j0, j1] = shown(f.c0, f.nc, f.cg), m = j1 - j0;
+    const [i0, i1] = shownRows(f), [j0, j1] = shownCols(f), m = j1 - j0;
     const inside = s.pin?.id === f.id && cellAt(s, f.id, s.pin.row, s.pin.col);
     const [i, j] = inside ? [s.pin.row, s.pin.col] : [i0, j0];
     const row = cells(m).map((c) => c + j0).filter((c) => c !== j), rest = cells(i1 - i0).map((r) => r + i0).filter((r) => r !== i);
@@ -783,7 +793,7 @@ function onCellKey(s, cell, e) {
 function moveFocus(s, f, i, j) {
   if (!has(f, i, j)) return;
   const before = [f.rg.start, f.cg.start].join();
-  bringIntoView(f.rg, i); bringIntoView(f.cg, j);
+  bringIntoView(f.rg, i); bringIntoView(f.cg, j - f.cs);
   if (before !== [f.rg.start, f.cg.start].join()) drawEquation(s);
   s.alert = "";
   s.hover = null;
@@ -794,7 +804,7 @@ function moveFocus(s, f, i, j) {
 function refit(s) {
   const focus = s.focus;
   fit(s);
-  if (s.seek && s.pin) { const f = s.frames[s.pin.id]; bringIntoView(f.rg, s.pin.row); bringIntoView(f.cg, s.pin.col); s.seek = false; }
+  if (s.seek && s.pin) { const f = s.frames[s.pin.id]; bringIntoView(f.rg, s.pin.row); bringIntoView(f.cg, s.pin.col - f.cs); s.seek = false; }
   redraw(s);
   const cell = focus && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
   if (cell && cell !== s.parent.activeElement) cell.focus({ preventScroll: true });
