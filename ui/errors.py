@@ -41,7 +41,7 @@ def _out_of_range(error: Any) -> str:
 
 
 def _missing(error: Any) -> str:
-    return _("The live model is not installed here. This command installs it (92 MB, once):") + \
+    return _("The live model is not installed here. This command installs it, once:") + \
         f"\n\n```\n{error.command}\n```\n\n" + _("Worked and Toy do everything without it.")
 
 

@@ -55,7 +55,8 @@ class Exercise:
         if checked:
             answer = bench_module.read_number(text)
             if answer is None:
-                st.error(_("That is not a number. Write one such as 2 or -0.5."))
+                st.error(_("That is not a number. Write it in digits, with a point for decimals and a minus sign if "
+                           "need be."))
             else:
                 self._close(words[self._judge(question, answer)], reveal(question))
 

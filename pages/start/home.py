@@ -11,7 +11,7 @@ _bench, resolved = frame.look()
 st.header(_("Transformer Workbench"), anchor=False)
 st.markdown(_(
     "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all real: "
-    "worked by hand, in sizes of your own, or from a model of 135 million parameters on your own sentence."))
+    "worked by hand, in sizes of your own, or from a real model on your own sentence."))
 blocks.notices(resolved, place.dropped)
 blocks.shape_strip("home", resolved.trace)
 st.page_link(place.built["scores"], label=_("Begin with the scores: point at a number and read how it came about"),
