@@ -710,7 +710,10 @@ function saveSvg(s) {
     range.selectNodeContents(node);
     const r = range.getBoundingClientRect();
     if (!r.width || node.parentNode.closest("button")) continue;
-    parts.push(`<text ${at(r.x, r.y + r.height * 0.77)} font-family="${esc(style.fontFamily)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" ${svgFill(style.color)}>${esc(node.data)}</text>`);
+    const room = node.parentNode.closest(".label")?.getBoundingClientRect() ?? r, cut = r.width > room.width + 1;
+    const text = cut ? node.data.slice(0, Math.max(1, Math.floor(node.length * room.width / r.width) - 1)) + "…" : node.data;
+    const place = `${at(cut ? room.x : r.x, r.y + r.height * 0.77)} textLength="${Math.min(r.width, room.width).toFixed(1)}" lengthAdjust="spacingAndGlyphs"`;
+    parts.push(`<text ${place} font-family="${esc(style.fontFamily)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" ${svgFill(style.color)}>${esc(text)}</text>`);
   }
   const hatch = `<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 5L5 0" stroke="${ink}" stroke-opacity=".35"/></pattern></defs>`;
   const size = `width="${box.width}" height="${box.height}"`, ground = getComputedStyle(s.root).getPropertyValue("--st-background-color") || "#fff";
