@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import derive
 from core.toy import LIMITS, ToySizes
@@ -37,6 +38,13 @@ UNPINNED = "none"  # in the address: the learner let go of the cell that the pag
 _CHOICES: dict[str, tuple[Sequence[str], str]] = {
     "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
 }
+# What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
+# are depends on the source, so of these only what no source has is unsound.
+_MANY = 1000
+_NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
+            "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
+            "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
+_SWITCHES = ("presenter", "transpose", "scale")
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,10 @@ def begin(locale: str | None) -> list[str]:
         _replaced()
         if raw and raw != UNPINNED and st.session_state["_pin"] is None:
             notices.append("pin_dropped")
+    unsound = [key for key in (*_NUMBERS, *_SWITCHES) if _arrived(key) and not _sound(key)]
+    if unsound:
+        _drop(unsound)
+        notices.append("unknown_choice")
     i18n.use(st.session_state["lang"])
     return notices
 
@@ -324,6 +336,28 @@ def _arrived(key: str) -> bool:
         return False
     written[key] = value
     return True
+
+
+def _sound(key: str) -> bool:
+    """Whether the address holds nothing for a bound widget, or something that the widget can take."""
+    value = st.query_params.get(key, "")
+    if not value:
+        return True
+    if key in _SWITCHES:
+        return value.lower() in ("true", "false")
+    number, (low, high) = read_number(value), _NUMBERS[key]
+    return number is not None and number.is_integer() and low <= number <= high
+
+
+def _drop(keys: Sequence[str]) -> None:
+    """Take parameters out of the address before a bound widget reads them: some, 1e400 among them, Streamlit would fail
+    on. Its public interface has no way to do so."""
+    context = get_script_run_ctx()
+    assert context is not None
+    with context.session_state.query_params() as parameters:
+        for key in keys:
+            parameters.remove_param(key)
+        parameters.set_initial_query_params_from_current()
 
 
 def _write(key: str, value: str) -> None:
