@@ -6,6 +6,7 @@ import html
 import inspect
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _MAIN_LINE = (
     ("FFN", ("B", "T", "F"), ("ffn",)), ("Y", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )
+_PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
 _LONG_SUM = 4  # terms written out in a formula before the middle is left out
 _TERMS_AT_START = 2
 
@@ -47,8 +49,14 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
                 st.page_link(built[other.slug], label=label)
             else:
                 st.caption(_("{label} (to come)").format(label=label))
-        st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
-                  help=_("Large type and no sidebar, for a projector."))
+        presenter_switch()
+
+
+def presenter_switch() -> None:
+    """Large type and no sidebar; the switch stays on the page, so that it can be turned off again."""
+    if st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
+                 help=_("Large type and no sidebar, for a projector.")):
+        st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
 def shape_strip(slug: str, trace: Trace) -> None:

@@ -16,7 +16,6 @@ from ui.theme import AXES, role_css
 
 _CSS = (Path(__file__).parent / "page.css").read_text("utf-8")
 _AXIS_CSS = "".join(f".axis-{axis} {{ color: var(--axis-{axis}); }}\n" for axis in AXES)
-_PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
 
 
 class Here(NamedTuple):
@@ -32,8 +31,7 @@ def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> No
     found = [*dropped, *bench_module.recall("dropped", [])]
     bench_module.remember("dropped", [])
     bench_module.remember("here", Here(stage(slug), built, found))
-    presenter = _PRESENTER_CSS if bench_module.current().presenter else ""
-    st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}{presenter}</style>")
+    st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
         sidebar.draw(stage(slug).example)
 

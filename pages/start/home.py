@@ -8,7 +8,9 @@ from ui.stages import SECTIONS, STAGES
 
 place = frame.here()
 _bench, resolved = frame.look()
-st.header(_("Transformer Workbench"), anchor=False)
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    st.header(_("Transformer Workbench"), anchor=False)
+    blocks.presenter_switch()
 st.markdown(_(
     "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all real: "
     "worked by hand, in sizes of your own, or from a real model on your own sentence."))
