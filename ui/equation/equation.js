@@ -129,11 +129,12 @@ function groupAxes(s) {
     }
   }
   shiftBlocks(s);
+  const summed = new Set(s.data.rules.filter((r) => r.op === "matmul").map((r) => find(r.left + "/c")));
   const old = s.groups ?? {};
   s.groups = {};
   for (const f of s.order) for (const [side, lo, n] of [["r", f.r0, f.nr], ["c", f.c0 - f.cs, f.nc]]) {
     const key = find(f.id + "/" + side);
-    const g = s.groups[key] ??= { lo, hi: lo + n, start: old[key]?.start ?? lo, count: 0, cols: false };
+    const g = s.groups[key] ??= { lo, hi: lo + n, start: old[key]?.start ?? lo, count: 0, cols: false, inner: summed.has(key) };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
     f[side === "r" ? "rg" : "cg"] = g;
   }
@@ -173,9 +174,9 @@ function labelWidth(f, px) {
   const longest = Math.max(0, ...f.rows.labels.map(wide), String(f.r0 + f.nr).length * 0.6);
   return Math.ceil((Math.min(longest, 6) + 0.9) * px * 0.82);
 }
-function sizeOf(s, f, px, d, limit) {
+function sizeOf(s, f, px, d, limit, inner) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
-  const labels = d < 0 ? 0 : labelWidth(f, px), n = Math.min(f.nc, limit);
+  const labels = d < 0 ? 0 : labelWidth(f, px), n = Math.min(f.nc, f.cg.inner ? inner : limit);
   const sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
   return { cell, labels, sums, width: labels + Math.max(n * cell + 14, 6.4 * px) + sums };
 }
@@ -184,10 +185,10 @@ function signWidth(sign, px) { return sign ? sign.length * px * 0.72 + px * 1.3 
 function fit(s) {
   const W = s.width, rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
   const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem, stack = W < 640;
-  const lines = (px, d, limit) => {                       // as flex-wrap will break them; 99 where a frame is too wide
+  const lines = (px, d, limit, inner = limit) => {                       // as flex-wrap will break them; 99 where a frame is too wide
     let n = 1, x = 0;
     for (const f of s.order) {
-      const wide = sizeOf(s, f, px, d, limit).width + (stack ? 0 : signWidth(f.sign, px));
+      const wide = sizeOf(s, f, px, d, limit, inner).width + (stack ? 0 : signWidth(f.sign, px));
       if (wide > W) return 99;
       if (stack || x + wide > W) { n += x ? 1 : 0; x = 0; }
       x += wide;
@@ -196,16 +197,18 @@ function fit(s) {
   };
   const tries = [1, 0.94, 0.88, 0.82, 0.76, 0.72].map((k) => [k * rem, most, 32]);
   for (let d = most - 1; d >= least; d--) tries.push([small, d, 32]);
-  const windows = (from, to) => cells(from - to + 1).map((k) => [small, least, from - k]);
+  // A long sum is cut short before the results are: its terms are counted in the dock, its results are the point.
+  const windows = (from, to) => [...cells(32 - 4).map((k) => [small, least, 32, 31 - k]),
+    ...cells(from - to + 1).map((k) => [small, least, from - k, Math.min(4, from - k)])];
   const within = (n, list) => list.find((t) => lines(...t) <= n);
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)]) ?? within(9, [...tries, ...windows(31, 3)]);
-  const [px, d, limit] = best ?? [small, -1, 32];
+  const [px, d, limit, inner = limit] = best ?? [small, -1, 32];
   const rows = d >= 0 && lines(px, d, limit) > 1 ? 12 : 32;
   for (const g of Object.values(s.groups)) {
-    g.count = Math.min(g.hi - g.lo, g.cols ? limit : rows);
+    g.count = Math.min(g.hi - g.lo, g.inner ? inner : g.cols ? limit : rows);
     moveWindow(g, g.start);
   }
-  s.fit = { px, d, stack, limit, roomy: px > 0.85 * rem };
+  s.fit = { px, d, stack, limit, inner, roomy: px > 0.85 * rem };
 }
 
 // ---- drawing ----
@@ -281,7 +284,7 @@ function buildCells(u, rows, cols, id) {
 }
 
 function drawFrame(s, f, u, rows, cols) {
-  const size = sizeOf(s, f, s.fit.px, s.fit.d, s.fit.limit);
+  const size = sizeOf(s, f, s.fit.px, s.fit.d, s.fit.limit, s.fit.inner);
   if (s.fit.d < 0) size.cell = Math.max(4, Math.min(22, Math.floor((s.width - size.labels - 24) / cols)));
   u.frame.className = "frame" + (f.compact ? " compact" : "") + (f.cut ? " is-cut" : "") + (f.editable ? " editable" : "") + (s.fit.roomy ? " roomy" : "");
   u.frame.dataset.role = f.role;
