@@ -123,7 +123,7 @@ def test_qwen3_has_head_norms_and_qwen2_has_biases() -> None:
     config = ModelConfig.from_hf(QWEN3)
     assert (config.qk_norm, config.qkv_bias, config.out_bias, config.tied_head) == (True, False, False, True)
     assert ModelConfig.from_hf({k: v for k, v in QWEN3.items() if k != "head_dim"}).head_dim == 128
-    qwen2 = ModelConfig.from_hf(FILES[4][0])
+    qwen2 = ModelConfig.from_hf({**FILES[4][0], "attention_bias": True})  # an entry that Qwen2 does not read
     assert (qwen2.qk_norm, qwen2.qkv_bias, qwen2.out_bias) == (False, True, False)
     assert parameters(config) == 4_022_468_096  # Qwen3-4B
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -143,6 +144,14 @@ def test_what_is_not_a_real_number_or_not_there_cannot_be_edited() -> None:
     for name in ("blocks.0.w1", "blocks.7.wq", "nonsense"):
         with pytest.raises(UnknownName):
             worked.single_head().edited({name: {(0, 0): 1.0}})
+
+
+def test_an_edit_before_the_blocks_leaves_a_given_block_input_in_place() -> None:
+    """Single head has no embeddings to make X from; a softened mask still reaches the context."""
+    after = worked.single_head().edited({"mask": {(0, 0, 0, 2): -2.0}})
+    assert after.names() == worked.single_head().names()
+    expected = reference.softmax(np.array([1, 1, 2]) / math.sqrt(2) + [0, 0, -2])
+    close(after["blocks.0.weights"][0, 0, 0], expected, 1e-6)
 
 
 def test_another_scale_changes_the_scaled_scores_and_what_follows() -> None:
