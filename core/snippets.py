@@ -37,8 +37,17 @@ def scores(trace: Trace, layer: int) -> Program:
     group = trace.config.group
     if group > 1:
         body.append(f"k = k.repeat_interleave({group}, dim=1)  # (B, H, T, Dh): {group} query heads read one KV head")
-    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", "result = raw / math.sqrt(q.shape[-1])", "print(result)"]
+    factor = trace.scales.get(layer)
+    scale = "/ math.sqrt(q.shape[-1])" if factor is None else f"* {factor!r}"
+    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *_edited(trace, block + "scores", "raw"),
+             f"result = raw {scale}", *_edited(trace, block + "scaled", "result"), "print(result)"]
     return _program("scores", inputs, body)
+
+
+def _edited(trace: Trace, name: str, variable: str) -> list[str]:
+    """An assignment for each entry of a computed tensor that was edited."""
+    cells = trace.edits.get(name, {})
+    return [f"{variable}[{', '.join(map(str, index))}] = {number!r}  # edited" for index, number in cells.items()]
 
 
 def _cut(trace: Trace, layer: int) -> bool:
