@@ -38,6 +38,9 @@ TRACES: dict[str, Callable[[], Trace]] = {
     "block with one KV head": lambda: worked.block(1),
     "single_head edited": lambda: worked.single_head().edited(EDITS),
     "single_head with another X": lambda: worked.single_head().edited({"blocks.0.in": {(0, 2, 1): 0.1}}),
+    "single_head with another score": lambda: worked.single_head().edited({
+        "blocks.0.scores": {(0, 0, 1, 2): 3.5, (0, 0, 2, 0): -1 / 3}, "blocks.0.scaled": {(0, 0, 0, 1): 1e-9}}),
+    "block rescaled": lambda: worked.block().with_scale(0, 0.3),
     "block with another WK": lambda: worked.block(1).edited({"blocks.0.wk": {(2, 1): 1 / 3}}),
     "block cut at K": lambda: worked.block(1).edited({"blocks.0.k_proj": {(0, 2, 1): -0.7}}),
     "block from another embedding": lambda: worked.block().edited({"embedding": {(1, 2): -0.7}}),
