@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self, get_args
 
 from core.errors import Indivisible, SizeOutOfRange, UnknownOption, UnsupportedModel
@@ -43,7 +43,7 @@ class ModelConfig:
     rope_base: float = 10000.0
     rope_dim: int | None = None
     rope_pairing: Pairing = "half"
-    rope_scaling: Mapping[str, Any] | None = None
+    rope_scaling: Mapping[str, Any] | None = field(default=None, hash=False)
     ffn: FeedForward = "swiglu"
     qkv_bias: bool = False
     out_bias: bool = False
@@ -100,7 +100,7 @@ class ModelConfig:
         _check_size("heads", heads)
         if width % heads:
             raise Indivisible("width", width, "heads", heads)
-        return cls(width=width, heads=heads, kv_heads=kv_heads or heads, head_dim=width // heads, **rest)
+        return cls(width=width, heads=heads, kv_heads=heads if kv_heads is None else kv_heads, head_dim=width // heads, **rest)
 
     @classmethod
     def from_hf(cls, raw: Mapping[str, Any]) -> Self:
@@ -128,6 +128,11 @@ class ModelConfig:
 def _check_size(name: str, value: object, high: int = MAX_SIZE) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
         raise SizeOutOfRange(name, value, 1, high)
+
+
+def _optional(raw: Mapping[str, Any], name: str, default: int) -> Any:
+    """The value of `name`, or the default where it is absent or null; 0 is a value, and refused later."""
+    return default if raw.get(name) is None else raw[name]
 
 
 def _required(raw: Mapping[str, Any], name: str) -> Any:
@@ -175,16 +180,16 @@ def _llama_like(raw: Mapping[str, Any]) -> dict[str, Any]:
     head_dim = raw.get("head_dim")
     if head_dim is None and width % heads:
         raise Indivisible("hidden_size", width, "num_attention_heads", heads)
-    head_dim = head_dim or width // heads
+    head_dim = width // heads if head_dim is None else head_dim
     _check_size("head_dim", head_dim)
     rope = _rope(raw)
     rope_dim = int(head_dim * rope.pop("partial"))
     attention_bias = bool(raw.get("attention_bias", False))
     return {
         "vocab": _required(raw, "vocab_size"), "width": width, "layers": _required(raw, "num_hidden_layers"),
-        "heads": heads, "kv_heads": raw.get("num_key_value_heads") or heads, "head_dim": head_dim,
+        "heads": heads, "kv_heads": _optional(raw, "num_key_value_heads", heads), "head_dim": head_dim,
         "ffn_width": _required(raw, "intermediate_size"),
-        "max_positions": raw.get("max_position_embeddings") or 2048,
+        "max_positions": _optional(raw, "max_position_embeddings", 2048),
         "norm": "rms", "norm_eps": _number(raw, "rms_norm_eps", 1e-6), "ffn": "swiglu",
         "rope_dim": None if rope_dim == head_dim else rope_dim, **rope,
         "qkv_bias": attention_bias, "out_bias": attention_bias,
@@ -239,8 +244,8 @@ def _gpt2(raw: Mapping[str, Any]) -> dict[str, Any]:
         raise Indivisible("n_embd", width, "n_head", heads)
     return {
         "vocab": _required(raw, "vocab_size"), "width": width, "layers": _required(raw, "n_layer"),
-        "heads": heads, "kv_heads": heads, "head_dim": width // heads, "ffn_width": raw.get("n_inner") or 4 * width,
-        "max_positions": raw.get("n_positions") or raw.get("n_ctx") or 1024,
+        "heads": heads, "kv_heads": heads, "head_dim": width // heads, "ffn_width": _optional(raw, "n_inner", 4 * width),
+        "max_positions": _optional(raw, "n_positions", _optional(raw, "n_ctx", 1024)),
         "norm": "layer", "norm_eps": _number(raw, "layer_norm_epsilon", 1e-5), "positions": "learned",
         "ffn": kinds[activation], "qkv_bias": True, "out_bias": True, "ffn_bias": True,
         "tied_head": bool(raw.get("tie_word_embeddings", True)),

@@ -232,3 +232,17 @@ def test_a_config_is_frozen_and_its_copies_are_checked() -> None:
         config.with_(kv_heads=4)
     assert ModelConfig(**config.as_dict()) == config
     assert torch.tensor(list(config.sizes.values())).min() >= 1
+
+
+@pytest.mark.parametrize("field", ["num_key_value_heads", "head_dim", "max_position_embeddings"])
+def test_a_zero_in_a_config_file_is_refused_rather_than_replaced(field: str) -> None:
+    raw = {"model_type": "llama", "vocab_size": 32, "hidden_size": 16, "num_hidden_layers": 1,
+           "num_attention_heads": 4, "intermediate_size": 32, field: 0}
+    with pytest.raises(ConfigError):
+        ModelConfig.from_hf(raw)
+
+
+def test_configurations_can_be_cache_keys_whatever_their_rope_scaling() -> None:
+    plain = PRESETS["llama-3-8b"]
+    scaled = plain.with_(rope_scaling={"rope_type": "linear", "factor": 2.0})
+    assert len({plain, scaled, plain.with_()}) == 2
