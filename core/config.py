@@ -100,7 +100,8 @@ class ModelConfig:
         _check_size("heads", heads)
         if width % heads:
             raise Indivisible("width", width, "heads", heads)
-        return cls(width=width, heads=heads, kv_heads=heads if kv_heads is None else kv_heads, head_dim=width // heads, **rest)
+        shared = heads if kv_heads is None else kv_heads
+        return cls(width=width, heads=heads, kv_heads=shared, head_dim=width // heads, **rest)
 
     @classmethod
     def from_hf(cls, raw: Mapping[str, Any]) -> Self:
@@ -244,7 +245,8 @@ def _gpt2(raw: Mapping[str, Any]) -> dict[str, Any]:
         raise Indivisible("n_embd", width, "n_head", heads)
     return {
         "vocab": _required(raw, "vocab_size"), "width": width, "layers": _required(raw, "n_layer"),
-        "heads": heads, "kv_heads": heads, "head_dim": width // heads, "ffn_width": _optional(raw, "n_inner", 4 * width),
+        "heads": heads, "kv_heads": heads, "head_dim": width // heads,
+        "ffn_width": _optional(raw, "n_inner", 4 * width),
         "max_positions": _optional(raw, "n_positions", _optional(raw, "n_ctx", 1024)),
         "norm": "layer", "norm_eps": _number(raw, "layer_norm_epsilon", 1e-5), "positions": "learned",
         "ffn": kinds[activation], "qkv_bias": True, "out_bias": True, "ffn_bias": True,
