@@ -61,12 +61,14 @@ def start_server(script: Path, log: Path) -> tuple[subprocess.Popen[bytes], str]
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
-    """A function from a script to the address it is served at; each script is started once per session."""
+    """A function from a script to the address it is served at; each script is started once per session. In the end
+    no server's log may hold a deprecation or a traceback."""
     running: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
+    logs = tmp_path_factory.mktemp("server")
 
     def served(script: Path) -> str:
         if script not in running:
-            running[script] = start_server(script, tmp_path_factory.mktemp("server") / f"{script.stem}.log")
+            running[script] = start_server(script, logs / f"{script.stem}.log")
         return running[script][1]
 
     yield served
@@ -74,6 +76,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path],
         server.terminate()
     for server, _ in running.values():
         server.wait(timeout=20)
+    for log in logs.iterdir():
+        assert not re.findall(r"(?i)^.*(?:deprecat|traceback).*$", log.read_text(errors="replace"), re.MULTILINE)
 
 
 @pytest.fixture(scope="session")
