@@ -110,13 +110,15 @@ def finish() -> None:
     """Write the address: what a copied link needs, and nothing that is at its default."""
     pin = st.session_state.get("_pin")
     text = st.session_state.get("text", DEFAULT_TEXT)
-    _write("lang", st.session_state["lang"])
-    _write("source", st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "")
-    _write("example", st.session_state["example"])
-    _write("text", text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "")
     packed = address.pack_edits(all_edits())
-    _write("edits", packed if len(packed) <= address.LONGEST_PARAMETER else "")
-    _write("pin", address.pack_pin(pin) if isinstance(pin, dict) else pin or "")
+    _write({
+        "lang": st.session_state["lang"],
+        "source": st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "",
+        "example": st.session_state["example"],
+        "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
+        "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
+        "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
+    })
 
 
 def current(example: str = EXAMPLES[0]) -> Bench:
@@ -273,7 +275,7 @@ def choice(
     chosen = widget(label, codes, format_func=dict(labels).get, key=key, **more)
     chosen = chosen if chosen in codes else default
     if key not in _CHOICES:
-        _write(key, "" if chosen == default else chosen)
+        _write({key: "" if chosen == default else chosen})
     return str(chosen)
 
 
@@ -329,10 +331,13 @@ def share_link() -> str:
 
 
 def _arrived(key: str) -> bool:
-    """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed."""
+    """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed.
+
+    A link of the menu takes what we wrote out of the address, the language included; such an address says nothing.
+    """
     written = st.session_state.setdefault("_written", {})
     value = st.query_params.get(key, "")
-    if key in written and written[key] == value:
+    if key in written and (written[key] == value or "lang" not in st.query_params):
         return False
     written[key] = value
     return True
@@ -360,13 +365,15 @@ def _drop(keys: Sequence[str]) -> None:
         parameters.set_initial_query_params_from_current()
 
 
-def _write(key: str, value: str) -> None:
-    st.session_state.setdefault("_written", {})[key] = value
-    if not value:
-        if key in st.query_params:
+def _write(wanted: Mapping[str, str]) -> None:
+    """Put values into the address, in one step of the browser's history; an empty one takes its key out."""
+    st.session_state.setdefault("_written", {}).update(wanted)
+    for key in wanted:
+        if not wanted[key] and key in st.query_params:
             del st.query_params[key]
-    elif st.query_params.get(key) != value:
-        st.query_params[key] = value
+    changed = {key: value for key, value in wanted.items() if value and st.query_params.get(key) != value}
+    if changed:
+        st.query_params.update(changed)
 
 
 def saved_edits() -> str:
