@@ -134,7 +134,7 @@ def current(example: str = EXAMPLES[0]) -> Bench:
         text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
-        edits=all_edits().get(scope, {}))
+        edits=dict(sorted(all_edits().get(scope, {}).items())))
 
 
 # Edits.
