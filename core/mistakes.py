@@ -49,6 +49,37 @@ def scores(trace: Trace, layer: int, kind: str) -> Comparison:
     return _compare(right, trace.with_scale(layer, factors[kind])[block + "scaled"])
 
 
+class Masking(NamedTuple):
+    """Where the mask is put, and what becomes of the rows: `weights` (B, H, Tq, Tk) and their `sums` (B, H, Tq)."""
+
+    weights: Tensor
+    sums: Tensor
+
+
+MASKINGS = ("none", "before", "after", "renormalised")
+
+
+def masking(trace: Trace, layer: int, kind: str) -> Masking:
+    """The weights of a layer with its mask put in one of four places (D0 §7.1, case C16).
+
+    "none" leaves the mask out; "before" adds it to the scores, which is right; "after" sets weights to 0 after the
+    softmax and leaves it at that; "renormalised" then divides each row by what is left of it.
+    """
+    scaled, mask = trace[f"blocks.{layer}.scaled"], trace["mask"]
+    if kind == "none":
+        weights = ops.softmax(scaled)
+    elif kind == "before":
+        weights = trace[f"blocks.{layer}.weights"]
+    elif kind in ("after", "renormalised"):
+        weights = ops.softmax(scaled).masked_fill(mask == ops.NEG_INF, 0.0)
+    else:
+        raise UnknownOption("kind", kind, MASKINGS)
+    if kind == "renormalised":
+        left = weights.sum(dim=-1, keepdim=True)
+        weights = weights / left.masked_fill(left == 0, 1.0)
+    return Masking(weights, weights.sum(dim=-1))
+
+
 def _compare(right: Tensor, wrong: Tensor) -> Comparison:
     if right.shape != wrong.shape:
         return Comparison(right, wrong, None, None, None)

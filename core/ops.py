@@ -79,6 +79,15 @@ def _band(t_q: int, t_k: int, window: int | None) -> Tensor:
     return _additive(allowed)  # (Tq, Tk)
 
 
+def prefix_mask(t_q: int, t_k: int, prefix: int) -> Tensor:
+    """(Tq, Tk) floats: causal, but the first `prefix` keys may be read by every query (a prefix language model)."""
+    if not 0 <= prefix <= t_k:
+        raise ShapeError("the prefix is a number of keys, from 0 to all of them", prefix=(prefix,), keys=(t_k,))
+    mask = _band(t_q, t_k, window=None)
+    mask[:, :prefix] = 0.0
+    return mask
+
+
 def padding_mask(allowed: Tensor) -> Tensor:
     """allowed (B, Tk) bool, True where the key is a real token -> (B, 1, 1, Tk) floats: it hides keys, not queries."""
     if allowed.ndim != 2 or allowed.dtype != torch.bool:
@@ -123,13 +132,33 @@ def mask_scores(scaled: Tensor, mask: Tensor | None) -> Tensor:
     return scaled if mask is None else scaled + mask
 
 
-def softmax(scores: Tensor) -> Tensor:
-    """exp(s − max) / Σ exp(s − max) over the last axis. A row of −inf only gives zeros (plain softmax: NaN)."""
+class SoftmaxSteps(NamedTuple):
+    """The softmax of each row, opened: `top` (…, Tq, 1) is the row maximum, `shifted` (…, Tq, Tk) the scores minus it,
+    `exponentials` exp of that, `total` (…, Tq, 1) their sum, `weights` (…, Tq, Tk) the quotient."""
+
+    top: Tensor
+    shifted: Tensor
+    exponentials: Tensor
+    total: Tensor
+    weights: Tensor
+
+
+def softmax_steps(scores: Tensor) -> SoftmaxSteps:
+    """exp(s − max) / Σ exp(s − max) over the last axis, every step kept.
+
+    A row of −inf only has maximum 0 here and gives zeros, where plain softmax gives NaN.
+    """
     top = scores.amax(dim=-1, keepdim=True)  # (…, Tq, 1)
     top = top.masked_fill(top == NEG_INF, 0.0)
-    exponentials = torch.exp(scores - top)
+    shifted = scores - top
+    exponentials = torch.exp(shifted)
     total = exponentials.sum(dim=-1, keepdim=True)
-    return exponentials / total.masked_fill(total == 0, 1.0)
+    return SoftmaxSteps(top, shifted, exponentials, total, exponentials / total.masked_fill(total == 0, 1.0))
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Softmax over the last axis, the row maximum subtracted; a row of −inf only gives zeros."""
+    return softmax_steps(scores).weights
 
 
 def mix(weights: Tensor, v: Tensor) -> Tensor:

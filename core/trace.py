@@ -245,9 +245,20 @@ class Trace:
         """The same trace with another factor between `scores` and `scaled` of one layer."""
         return self._variant(self._edits, {**self.scales, layer: scale})
 
-    def _variant(self, edits: dict[str, dict[Index, float]], scales: dict[int, float]) -> Self:
+    def with_mask(self, mask: Tensor, layer: int = 0) -> Self:
+        """The same trace with another additive mask (B or 1, H or 1, Tq, Tk) from `layer` on; what was captured before
+        that layer keeps its numbers. Raises ShapeError when the mask does not fit the scores."""
+        other = self._variant(self._edits, self.scales, first=layer)
+        other._check_shape("mask", mask)
+        other._given["mask"] = mask
+        return other
+
+    def _variant(
+        self, edits: dict[str, dict[Index, float]], scales: dict[int, float], first: int | None = None,
+    ) -> Self:
         """A changed number makes the captured stream stale after its layer; what came before stays as it was."""
-        first = min([*(self.layer_of(name) for name in edits), *scales], default=self.config.layers)
+        changed = [*(self.layer_of(name) for name in edits), *scales, *([] if first is None else [first])]
+        first = min(changed, default=self.config.layers)
         stale = {f"blocks.{layer}.in" for layer in range(max(first + 1, 0), self.config.layers)}
         if "embed" not in self._available:
             stale.discard("blocks.0.in")
