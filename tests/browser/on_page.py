@@ -133,9 +133,10 @@ def fill(page: Page, key: str, text: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until Streamlit has nothing more to do and every edit has been taken."""
+    """Wait until Streamlit has nothing more to do, every edit has been taken and the fonts are there."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_have_count(1)
     expect(page.locator(".equation.waiting")).to_have_count(0)
+    page.evaluate("document.fonts.ready.then(() => null)")
 
 
 class Expected(NamedTuple):
