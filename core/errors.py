@@ -30,12 +30,13 @@ class ConfigError(WorkbenchError, ValueError):
 
 
 class Indivisible(ConfigError):
-    """`value` must be a multiple of `divisor`; `fits` lists values of `value` near it that would be."""
+    """`value` must be a multiple of `divisor`; `fits` lists values near it that are, `divisors` those of `value`."""
 
     def __init__(self, field: str, value: int, by: str, divisor: int) -> None:
         self.field, self.value, self.by, self.divisor = field, value, by, divisor
         below = value // divisor * divisor
         self.fits = [n for n in (below, below + divisor) if n > 0]
+        self.divisors = [n for n in range(1, min(value, 64) + 1) if value % n == 0]
         super().__init__(f"{field}={value} is not a multiple of {by}={divisor}; {self.fits} would be")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from core import ops
@@ -16,37 +15,40 @@ SCORES = ("unscaled", "model_width", "times_root", "untransposed")
 
 
 class Comparison(NamedTuple):
-    """The right result and the wrong one, both (B, H, Tq, Tk), their difference wrong − right, and the largest
-    absolute difference. When the wrong way cannot even be computed, `error` is what torch said and `wrong` is None."""
+    """The right result and the wrong one, both (B, H, Tq, Tk), and their difference wrong − right; `divisor` is what
+    the wrong way divides QKᵀ by. When it cannot even be computed, `error` is what torch said and `wrong` is None."""
 
     right: Tensor
     wrong: Tensor | None
     difference: Tensor | None
-    largest: float | None
+    divisor: float | None
     error: str | None
+
+    def largest(self, batch: int, head: int) -> float:
+        """The largest absolute difference in one head; 0 where there is none to take."""
+        return 0.0 if self.difference is None else float(self.difference[batch, head].abs().max())
 
 
 def scores(trace: Trace, layer: int, kind: str) -> Comparison:
     """The scaled scores of a layer done wrong.
 
     "unscaled" leaves the division out; "model_width" divides by √D instead of √Dh; "times_root" divides by Dh^−½, that
-    is multiplies by √Dh; "untransposed" multiplies Q by K as it stands.
+    is multiplies by √Dh. "untransposed" multiplies Q by K as it stands and is compared with QKᵀ.
     """
     block = f"blocks.{layer}."
-    right = trace[block + "scaled"]
-    q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
     if kind == "untransposed":
+        q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
         try:
             q[0, 0] @ k[0, 0]  # one head is enough to hear what torch says
         except RuntimeError as error:
-            return Comparison(right, None, None, None, str(error))
-        raw = q @ k.repeat_interleave(trace.config.group, dim=1)
-        return _compare(right, ops.scale_scores(raw, ops.default_scale(trace.config.head_dim)))
-    factors = {"unscaled": 1.0, "model_width": 1 / math.sqrt(trace.config.width),
-               "times_root": math.sqrt(trace.config.head_dim)}
-    if kind not in factors:
+            return Comparison(trace[block + "scores"], None, None, None, str(error))
+        return _compare(trace[block + "scores"], q @ k.repeat_interleave(trace.config.group, dim=1), None)
+    root = math.sqrt(trace.config.head_dim)
+    divisors = {"unscaled": 1.0, "model_width": math.sqrt(trace.config.width), "times_root": 1 / root}
+    if kind not in divisors:
         raise UnknownOption("kind", kind, SCORES)
-    return _compare(right, trace.with_scale(layer, factors[kind])[block + "scaled"])
+    wrong = trace.with_scale(layer, 1 / divisors[kind])[block + "scaled"]
+    return _compare(trace[block + "scaled"], wrong, divisors[kind])
 
 
 class Masking(NamedTuple):
@@ -80,8 +82,5 @@ def masking(trace: Trace, layer: int, kind: str) -> Masking:
     return Masking(weights, weights.sum(dim=-1))
 
 
-def _compare(right: Tensor, wrong: Tensor) -> Comparison:
-    if right.shape != wrong.shape:
-        return Comparison(right, wrong, None, None, None)
-    difference = wrong - right
-    return Comparison(right, wrong, difference, float(torch.nan_to_num(difference).abs().max()), None)
+def _compare(right: Tensor, wrong: Tensor, divisor: float | None) -> Comparison:
+    return Comparison(right, wrong, wrong - right if right.shape == wrong.shape else None, divisor, None)

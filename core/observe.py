@@ -8,13 +8,12 @@ from core.trace import Trace
 
 
 class ScoreFacts(NamedTuple):
-    """About one head's scaled scores: where the largest and the smallest stand and what they are, whether QKᵀ is
-    symmetric, which KV head is read and how many query heads share it; rows and columns from 0."""
+    """About one head's scores: the largest, where it stands first and at how many places, how many are negative of how
+    many, whether the table is symmetric, which KV head is read and how many query heads share it; from 0."""
 
     largest: float
     largest_at: tuple[int, int]
-    smallest: float
-    smallest_at: tuple[int, int]
+    largest_places: int
     negative: int
     cells: int
     symmetric: bool
@@ -22,15 +21,14 @@ class ScoreFacts(NamedTuple):
     group: int
 
 
-def scores(trace: Trace, layer: int, batch: int, head: int) -> ScoreFacts:
-    """Facts about `scaled` of one layer, batch entry and query head."""
-    matrix = trace[f"blocks.{layer}.scaled"][batch, head]
-    columns = matrix.shape[-1]
-    top, bottom = int(matrix.argmax()), int(matrix.argmin())
-    square = matrix.shape[0] == columns
+def scores(trace: Trace, name: str, batch: int, head: int) -> ScoreFacts:
+    """Facts about the scores `name` (raw or scaled) of one batch entry and query head."""
+    matrix = trace[name][batch, head]
+    rows, columns = matrix.shape
+    largest = matrix.max()
     return ScoreFacts(
-        float(matrix.max()), divmod(top, columns), float(matrix.min()), divmod(bottom, columns),
-        int((matrix < 0).sum()), matrix.numel(), square and bool((matrix == matrix.mT).all()),
+        float(largest), divmod(int(matrix.argmax()), columns), int((matrix == largest).sum()),
+        int((matrix < 0).sum()), matrix.numel(), rows == columns and bool((matrix == matrix.mT).all()),
         head // trace.config.group, trace.config.group)
 
 

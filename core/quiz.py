@@ -9,7 +9,9 @@ from core.trace import Trace
 
 BY_HAND = 8  # a dot product of up to that many terms can be asked for; above, only which score is the largest
 
-Verdict = Literal["right", "scaled", "swapped", "sign", "wrong"]
+CLOSE = 0.01  # relative: the sum is right, the digits are not
+
+Verdict = Literal["right", "scaled", "swapped", "sign", "close", "wrong"]
 
 
 class Question(NamedTuple):
@@ -42,7 +44,7 @@ def judge_score(
     trace: Trace, layer: int, batch: int, head: int, question: Question, answer: float, decimals: int,
 ) -> Verdict:
     """Whether an answer is right to the shown decimals, or which slip would give it: √Dh already divided out, query
-    and key swapped, the sign lost."""
+    and key swapped, the sign lost, digits missing."""
     block = f"blocks.{layer}."
     if question.kind == "largest":
         return "right" if answer == question.answer else "wrong"
@@ -54,7 +56,9 @@ def judge_score(
     swapped = max(question.row, question.column) < min(raw.shape)
     if swapped and _equal(answer, float(raw[question.column, question.row]), decimals):
         return "swapped"
-    return "sign" if _equal(answer, -question.answer, decimals) else "wrong"
+    if _equal(answer, -question.answer, decimals):
+        return "sign"
+    return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
 
 
 def _equal(a: float, b: float, decimals: int) -> bool:

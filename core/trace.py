@@ -115,7 +115,8 @@ def registered(name: str) -> Name:
 
 
 class Check(NamedTuple):
-    """What the numbers were compared with: `kind` is "stream" (the block's output, written out, against the next
+    """What the numbers were compared with: `kind` is "float64" (a step, against the same step carried out in float64 on
+    the same operands), "stream" (the block's output, written out, against the next
     block's captured input, fused) or "sdpa" (the context against torch's fused attention on the same q, k, v);
     `difference` is the largest one, `size` the largest absolute value among the numbers compared."""
 
@@ -306,6 +307,19 @@ class Trace:
         q, k = (self[name] for name in self.steps[block + "scores"].reads)
         fused = steps.fused_attention(q, k, self[block + "v"], self["mask"])
         return _compare("sdpa", block + "context", self[block + "context"], fused)
+
+    def check_step(self, name: str) -> Check | None:
+        """The largest difference between a computed tensor and its step carried out in float64 on the same operands;
+        None where an edit stands in it. Raises UnknownName for a tensor that is not computed."""
+        if name not in self.steps or name not in self:
+            raise UnknownName(name, list(self.steps))
+        if name in self._edits:
+            return None
+        step = self.steps[name]
+        operands = [self[read].double() if self[read].is_floating_point() else self[read] for read in step.reads]
+        exact = steps.run(step, self.config, operands, self.scales.get(self.layer_of(name)))
+        finite = exact.isfinite()
+        return _compare("float64", name, self[name][finite].double(), exact[finite])
 
     # Inside.
 

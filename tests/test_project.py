@@ -166,7 +166,9 @@ def test_the_checks_require_what_they_import() -> None:
 
 def dry_run(folder: Path, *targets: str) -> list[str]:
     """The commands that make would run."""
-    done = subprocess.run(["make", "-n", *targets], cwd=folder, capture_output=True, text=True, check=True)
+    outer = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}  # of the make that runs the tests
+    done = subprocess.run(["make", "--no-print-directory", "-n", *targets], cwd=folder, capture_output=True, text=True,
+                          check=True, env={name: value for name, value in os.environ.items() if name not in outer})
     return done.stdout.splitlines()
 
 

@@ -31,7 +31,7 @@ DEFAULT_SIZES = ToySizes()
 DEFAULT_TEXT = "The cat sat on the mat because it was tired."
 DECIMALS = (2, 3, 4, 5, 6)
 DEFAULT_DECIMALS = 3
-LONGEST_LINKED_TEXT = 1500  # characters of typed text that an address carries
+LONGEST_LINKED_TEXT = 3000  # characters of typed text that an address carries
 LONGEST_ADDRESS = 8000
 UNPINNED = "none"  # in the address: the learner let go of the cell that the page opens with
 
@@ -44,6 +44,7 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
+_SAVED = ("source", "example", "text")
 _SWITCHES = ("presenter", "transpose", "scale")
 
 
@@ -102,6 +103,8 @@ def begin(locale: str | None) -> list[str]:
     if unsound:
         _drop(unsound)
         notices.append("unknown_choice")
+    _choose(recall("chosen", {}))
+    remember("chosen", {})
     i18n.use(st.session_state["lang"])
     return notices
 
@@ -376,22 +379,33 @@ def _write(wanted: Mapping[str, str]) -> None:
         st.query_params.update(changed)
 
 
-def saved_edits() -> str:
-    """All edits as the text of a state file."""
-    return address.edits_to_json(all_edits())
+def saved_state() -> str:
+    """What was chosen and all edits, as the text of a state file."""
+    view = {key: st.session_state[key] for key in _SAVED if isinstance(st.session_state.get(key), str)}
+    return address.state_to_json(all_edits(), view)
 
 
-def open_edits(file_id: str, raw: bytes) -> None:
-    """Take the edits of a state file, once for each upload; what cannot be read is dropped and told on the next run."""
+def open_state(file_id: str, raw: bytes) -> None:
+    """Take a state file, once for each upload; what cannot be read is dropped and told on the next run."""
     if recall("opened") == file_id:
         return
     remember("opened", file_id)
-    found = address.edits_from_json(raw)
+    found = address.state_from_json(raw)
     if found.edits or not found.dropped:
         st.session_state["_edits"] = found.edits
+        remember("chosen", found.view)
         _replaced()
     remember("dropped", ["edits_dropped"] if found.dropped else [])
     st.rerun()
+
+
+def _choose(view: Mapping[str, str]) -> None:
+    """Take over what a state file says was chosen, before the widgets that show it are drawn."""
+    for key in ("source", "example"):
+        if view.get(key) in _CHOICES[key][0]:
+            st.session_state[key] = view[key]
+    if 0 < len(view.get("text", "")) <= LONGEST_LINKED_TEXT:
+        st.session_state["text"] = view["text"]
 
 
 def read_number(text: str) -> float | None:

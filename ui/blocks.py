@@ -69,7 +69,8 @@ def shape_strip(slug: str, trace: Trace) -> None:
         boxes.append(f"<li{lit}><span>{html.escape(symbol)}</span> [{letters}]</li>")
     present = [axis for axis in ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L") if axis in sizes]
     numbers = " ".join(f'<span><b class="axis-{axis}">{axis}</b>={sizes[axis]}</span>' for axis in present)
-    st.html(f'<div class="strip"><ol aria-label="{html.escape(_("Shapes along the main line"))}">{"".join(boxes)}</ol>'
+    title = html.escape(_("Shapes along the main line"))
+    st.html(f'<div class="strip"><ol tabindex="0" aria-label="{title}">{"".join(boxes)}</ol>'
             f'<p class="sizes">{numbers}</p></div>')
 
 
@@ -77,9 +78,17 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
     """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input."""
     if resolved.error is not None:
         st.error(errors.explain(resolved.error))
-        st.caption(_("What you see below are the last good numbers."))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(_("What you see below are the last good numbers."))
+            if isinstance(resolved.error, errors.TRY_AGAIN):
+                st.button(_("Try again"), on_click=sources.loader().forget, key="try-again")
     if resolved.loading:
         _loading()
+    problem = sources.loader().cache_problem() if resolved.source == "live" else None
+    if problem is not None:
+        st.warning(_("The unpacked weights cannot be kept in `{folder}` ({why}), so every start unpacks them again. "
+                     "{variable} names another folder.").format(
+                         folder=problem.folder, why=problem.why, variable=problem.variable))
     for code in dict.fromkeys(dropped):
         st.warning({
             "unknown_choice": _("The address asked for something that does not exist here; it was left out."),
@@ -102,7 +111,7 @@ def _loading() -> None:
         st.rerun()
     stages = {
         "read": _("reading the file"), "wait": _("waiting for another process that prepares it"),
-        "dequantise": _("turning 4-bit weights into float32 (first time only)"),
+        "dequantise": _("turning four-bit weights into float32"),
         "write": _("keeping them for next time"), "map": _("mapping the weights"),
     }
     text = _("SmolLM2-135M is on its way: {stage}, {seconds} s. The numbers below are still the last ones.").format(
@@ -120,8 +129,7 @@ def formula(symbols: str, numbers: str) -> None:
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
     """The products behind one cell in LaTeX, "0 \\times 2 + 1 \\times 1"; the middle of a long sum is left out."""
     products = derive.cell(trace, name, index).terms
-    terms = [r" \times ".join(_digits(factor.value, decimals, nth + place > 0) for place, factor in enumerate(term))
-             for nth, term in enumerate(products)]
+    terms = [r" \times ".join(_digits(factor.value, decimals, guard=True) for factor in term) for term in products]
     if len(terms) > _LONG_SUM:
         terms = [*terms[:_TERMS_AT_START], r"\cdots", terms[-1]]
     return " + ".join(terms)
@@ -145,17 +153,19 @@ def look_for(sentences: Sequence[str]) -> None:
 
 def program(snippet: Program, functions: Sequence[Callable[..., Any]], *, key: str) -> None:
     """The PyTorch program for the numbers on screen, its file if it needs one, and the source of what ran here."""
-    st.caption(_("This program gives the same numbers with PyTorch alone."))
-    st.code(snippet.code, language="python")
+    st.caption(_("This program gives the same numbers with PyTorch, without this app. It reads them from a file, which "
+                 "is offered below it.") if snippet.file else
+               _("This program gives the same numbers with PyTorch, without this app."))
+    st.code(snippet.code, language="python", wrap_lines=True)
     if snippet.file:
         st.download_button(_("Numbers for the program: {file}").format(file=snippet.file), npz(snippet.arrays),
                            file_name=snippet.file, mime="application/octet-stream", key=f"{key}-numbers")
     st.caption(_("And this is the code that computed what you see:"))
-    st.code("\n\n".join(inspect.getsource(function) for function in functions), language="python")
+    st.code("\n\n".join(inspect.getsource(function) for function in functions), language="python", wrap_lines=True)
 
 
 def folded(title: str, key: str, body: Callable[[], None]) -> None:
-    """A section that is computed only once it is opened; the address remembers which are open."""
+    """A section that is computed only once it is opened."""
     section = st.expander(title, key=f"open-{key}", on_change="rerun")
     if section.open:
         with section:
@@ -193,10 +203,11 @@ def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
 def check_line(check: Check | None) -> None:
     """What the numbers were compared with, and the largest difference."""
     if check is None:
-        st.caption(_("Check: an edit stands between the scores and the result, so there is nothing to compare with."))
+        st.caption(_("Check: an edit stands in between, so there is nothing to compare with."))
         return
     name = notation.symbol(check.name)
     compared = {
+        "float64": _("{symbol} against the same step in float64"),
         "stream": _("the block's output, written out step by step, against torch's fused forward pass"),
         "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention"),
     }[check.kind].format(symbol=name)
@@ -214,13 +225,13 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     else:
         st.caption(_("The edits are too many for an address. Save them as a file and open it in the other browser."))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.download_button(_("Save the edits as a file"), bench_module.saved_edits(), file_name="workbench-edits.json",
+        st.download_button(_("Save the edits as a file"), bench_module.saved_state(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
         st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
                            file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
-        bench_module.open_edits(file.file_id, file.getvalue())
+        bench_module.open_state(file.file_id, file.getvalue())
 
 
 def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:

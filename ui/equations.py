@@ -10,7 +10,7 @@ import numpy as np
 from core.mistakes import Comparison
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Difference, Frame, Pin, Rule, default_strings, equation
+from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.views import View
@@ -37,19 +37,34 @@ def drawn(
     return pin
 
 
-def compared(view: View, result: Comparison, *, key: str, bench: Bench) -> None:
-    """The right matrix, the wrong one and their difference on one scale, as an equation wrong − right = difference."""
-    if result.wrong is None or result.difference is None:
+def compared(view: View, result: Comparison, *, key: str, bench: Bench, wrong_sign: str, right_sign: str) -> None:
+    """QKᵀ, what the wrong way makes of it, what the right way makes of it, and the difference, on one scale."""
+    if result.wrong is None or result.difference is None or result.divisor is None:
         return
     right, wrong, difference = (tensor[view.place].detach().float().cpu().numpy()
                                 for tensor in (result.right, result.wrong, result.difference))
+    raw, scaled = view.name("scores"), view.name("scaled")
     bound = float(np.abs(np.concatenate([right, wrong])).max())
-    rows = Axis("T", _("query ↓"), view.labels("T", right.shape[0]))
-    cols = Axis("T", _("key →"), view.labels("T", right.shape[1]))
-    shared = {"rows": rows, "cols": cols, "role": "score", "shade": (-bound, bound)}
-    name = view.name("scaled")
-    equation(
-        [Frame(id="wrong", name="wrong", label=_("wrong S"), values=wrong, **shared),
-         Frame(id="right", name=name, label=_("right S"), values=right, sign="−", **shared),
-         Frame(id="difference", name="difference", label=_("difference"), values=difference, sign="=", **shared)],
-        [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals, strings=default_strings(_))
+    frames = [
+        view.frame("scores", raw, words=(_("query ↓"), _("key →"))),
+        replace(view.frame("wrong", scaled, sign=wrong_sign), label=_("wrong S"), values=wrong, shade=(-bound, bound)),
+        replace(view.frame("right", scaled, sign=right_sign), label=_("right S"), values=right, shade=(-bound, bound)),
+        replace(view.frame("difference", scaled, sign=_("wrong − right =")), label=_("difference"), values=difference,
+                shade=(-bound, bound)),
+    ]
+    right_divisor = view.rule(scaled, {raw: "scores", scaled: "right"})
+    rules: list[Rule] = [Scale("wrong", "scores", result.divisor), right_divisor,
+                         Difference("difference", "wrong", "right")]
+    names = (raw, "wrong", scaled, "difference")  # the made-up ones are no tensors of the trace
+    equation([replace(frame, name=name) for frame, name in zip(frames, names, strict=True)], rules, key=key,
+             decimals=bench.decimals, strings=default_strings(_))
+
+
+def untransposed(view: View, result: Comparison) -> tuple[Frame, Rule]:
+    """Q × K without the transpose, where the shapes happen to fit: the product as a frame, and its rule."""
+    if result.wrong is None:
+        raise ValueError("there is no product to show")
+    values = result.wrong[view.place].detach().float().cpu().numpy()
+    frame = view.frame("product", view.name("q"), sign="=")
+    return (replace(frame, name="product", label="QK", role="score", values=values, slice="", cut=False),
+            Matmul("product", "q", "k", "Dh"))

@@ -30,9 +30,11 @@ def _size(field: str) -> str:
 
 def _indivisible(error: Any) -> str:
     fits = _(" or ").join(str(n) for n in error.fits)
-    text = _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work.")
+    text = _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work, and so "
+             "would {by} = {divisors}.")
     return text.format(
-        field=_size(error.field), value=error.value, by=_size(error.by), divisor=error.divisor, fits=fits)
+        field=_size(error.field), value=error.value, by=_size(error.by), divisor=error.divisor, fits=fits,
+        divisors=", ".join(str(n) for n in error.divisors))
 
 
 def _out_of_range(error: Any) -> str:
@@ -41,8 +43,9 @@ def _out_of_range(error: Any) -> str:
 
 
 def _missing(error: Any) -> str:
-    return _("The live model is not installed here. This command installs it, once:") + \
-        f"\n\n```\n{error.command}\n```\n\n" + _("Worked and Toy do everything without it.")
+    return _("The live model is not installed here. This command, run once in the app's folder, installs it:") + \
+        f"\n\n```\n{error.command}\n```\n\n" + \
+        _("Then press Try again. Worked and Toy do everything without it.")
 
 
 def _too_long(error: Any) -> str:
@@ -60,6 +63,11 @@ def _not_covered(error: Any) -> str:
         count=len(error.characters))
 
 
+def _unknown_option(error: Any) -> str:
+    return _("{field} is set to `{value}`, which is not possible here. Possible: {known}.").format(
+        field=error.field, value=error.value, known=", ".join(str(option) for option in error.known))
+
+
 def _invalid(error: Any) -> str:
     return _("The model file cannot be used: it is damaged or not of a kind that this app reads. "
              "Install the model package again.")
@@ -68,10 +76,15 @@ def _invalid(error: Any) -> str:
 _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
     errors.Indivisible: _indivisible,
     errors.SizeOutOfRange: _out_of_range,
+    errors.UnknownOption: _unknown_option,
     live_errors.ModelMissing: _missing,
-    live_errors.TextEmpty: lambda error: _("There is no text. Type at least one character."),
+    live_errors.TextEmpty: lambda error: _("There is no text, or only spaces. Type at least one letter."),
     live_errors.TextTooLong: _too_long,
     live_errors.TooManyTokens: _too_many_tokens,
     live_errors.TextNotCovered: _not_covered,
     live_errors.CheckpointInvalid: _invalid,
 }
+
+
+# What another attempt may cure, once something was installed or set right.
+TRY_AGAIN = (live_errors.ModelMissing, live_errors.CheckpointInvalid)

@@ -58,7 +58,10 @@ class Exercise:
                 st.error(_("That is not a number. Write it in digits, with a point for decimals and a minus sign if "
                            "need be."))
             else:
-                self._close(words[self._judge(question, answer)], reveal(question))
+                verdict = self._judge(question, answer)
+                if verdict == "right":
+                    self._close(words[verdict], reveal(question))
+                st.info(words[verdict] + " " + _("Try again, or skip to see it."))
 
     def _close(self, verdict: str, answer: str) -> None:
         bench_module.remember(f"{self._key}-open", None)

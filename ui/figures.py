@@ -16,15 +16,17 @@ _SYMBOL = {"unscaled": "diamond"}
 
 
 def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours: Mapping[str, str]) -> go.Figure:
-    """Three panels over the head width Dh on a logarithmic axis: the measured standard deviation of q·k on the line
-    √Dh; the largest weight; the size of the softmax gradient, each without and with the scale.
+    """Four panels over the head width Dh on a logarithmic axis: the measured standard deviation of q·k on the line
+    √Dh; the entropy, the largest weight and the size of the softmax gradient, each without and with the scale.
 
     `words` and `colours` have the keys "measured", "predicted", "unscaled", "scaled"; `words` also the panel titles
-    "std", "largest", "gradient" and the axis title "width".
+    "std", "entropy", "largest", "gradient" and the axis title "width".
     """
     widths = [row.head_width for row in rows]
     panels = {
         "std": {"predicted": [row.predicted_std for row in rows], "measured": [row.measured_std for row in rows]},
+        "entropy": {
+            "unscaled": [row.unscaled.entropy for row in rows], "scaled": [row.scaled.entropy for row in rows]},
         "largest": {"unscaled": [row.unscaled.largest for row in rows], "scaled": [row.scaled.largest for row in rows]},
         "gradient": {
             "unscaled": [row.unscaled.gradient for row in rows], "scaled": [row.scaled.gradient for row in rows]},
@@ -34,7 +36,7 @@ def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours:
         for name, values in curves.items():
             figure.add_trace(
                 go.Scatter(x=widths, y=values, mode=_MODE.get(name, "lines+markers"),
-                           name=words[name], legendgroup=name, showlegend=panel != "gradient",
+                           name=words[name], legendgroup=name, showlegend=panel in ("std", "entropy"),
                            line={"color": colours[name], "dash": _DASH.get(name, "solid")},
                            marker={"color": colours[name], "symbol": _SYMBOL.get(name, "circle")}),
                 row=1, col=column)

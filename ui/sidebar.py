@@ -35,7 +35,7 @@ def draw(example: str) -> Resolved:
 
 
 def _worked(example: str) -> None:
-    labels = {"single_head": _("One head, by hand"), "block": _("One block, to the next token (ours)"),
+    labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
               "block_shared": _("The same block, one KV head")}
     bench_module.example_choice(_("Example"), labels, default=example)
 

@@ -15,6 +15,7 @@ import streamlit as st
 
 from core import live, toy, worked
 from core.errors import WorkbenchError
+from core.live import errors as live_errors
 from core.toy import ToySizes
 from core.trace import Trace
 from ui import bench as bench_module
@@ -108,6 +109,15 @@ class Loader:
                 self._thread = threading.Thread(target=self._load, name="live-model", daemon=True)
                 self._thread.start()
             return None
+
+    def forget(self) -> None:
+        """Forget a failure, so that the next call tries again at once."""
+        with self._lock:
+            self._error = None
+
+    def cache_problem(self) -> live_errors.CacheUnavailable | None:
+        """Why the unpacked weights could not be kept, if they could not."""
+        return None if self._model is None else self._model.cache_problem
 
     def progress(self) -> Progress | None:
         """How far loading is, or None when nothing is being loaded."""

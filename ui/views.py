@@ -12,6 +12,7 @@ from core.trace import Index, Trace, registered
 from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax
 from ui.i18n import _
 
+_TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot"}
 # Axes whose entries are tokens; all others are counted.
 _TOKEN_AXES = {"T", "Tq", "Tk"}
 
@@ -45,7 +46,6 @@ class View:
         if columns is not None:
             offset, count = columns
             values = values[:, offset:offset + count]
-            letters = (letters[0], "Dh")
         rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0]))
         cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total)
         if transposed:
@@ -64,19 +64,14 @@ class View:
             return Matmul(ids[out], operands[0], operands[1], _letter(how.contracted or ""), bias)
         if how.op == "scale":
             divisor = how.constants["divisor"]
-            return Scale(ids[out], operands[0], divisor, self._divisor_text(divisor))
+            return Scale(ids[out], operands[0], divisor, self.root())
         if how.op in ("mask", "add"):
             return Add(ids[out], operands[0], operands[1])
         return Softmax(ids[out], operands[0])
 
-    def unscaled(self) -> View:
-        """The same slice with S = QKᵀ, undivided."""
-        return View(self.trace.with_scale(self.layer, 1.0), layer=self.layer, batch=self.batch, head=self.head,
-                    editable=self.editable)
-
-    def scale_sign(self) -> str:
-        """The operator between QKᵀ and S: "÷ √2 =", or "=" where nothing is divided."""
-        return "=" if self.layer in self.trace.scales else f"÷ √{self.trace.config.head_dim} ="
+    def root(self) -> str:
+        """The divisor of the scores: "√2"."""
+        return f"√{self.trace.config.head_dim}"
 
     def pin(self, frame: Frame, row: int, col: int) -> Pin:
         """A pin on a cell of a frame, kept inside it."""
@@ -119,9 +114,6 @@ class View:
         frames.append(self.frame(letter, self.name(letter), sign="=", words=(_("token ↓"), "")))
         return frames, [self.rule(made, ids)]
 
-    def _divisor_text(self, divisor: float) -> str:
-        return "1" if divisor == 1 else f"√{self.trace.config.head_dim}"
-
     def labels(self, letter: str, count: int) -> Sequence[str]:
         """The token labels of an axis, or none where its entries are not tokens."""
         tokens = self.trace.tokens[:count]
@@ -138,6 +130,8 @@ class View:
             parts.append(f"h={self.head + 1}")
         if "Hkv" in axes and self.trace.config.kv_heads > 1:
             parts.append(_("KV head {n}").format(n=self.head // self.trace.config.group + 1))
+        if self.trace.config.positions == "rope" and name.rsplit(".", 1)[-1] in _TURNED:
+            parts.append(_("after RoPE") if name.endswith("_rot") else _("before RoPE"))
         return ", ".join(parts)
 
     def _is_cut(self, name: str) -> bool:
@@ -148,5 +142,5 @@ class View:
 
 
 def _letter(axis: str) -> str:
-    """The letter shown for an axis: queries and keys are both tokens, and heads side by side are the width of all."""
-    return {"Tq": "T", "Tk": "T", "HDh": "D", "HkvDh": "D", "P": "T", "": "B"}.get(axis, axis)
+    """The letter shown for an axis: queries and keys are both tokens, and heads stand side by side in a projection."""
+    return {"Tq": "T", "Tk": "T", "HDh": "H·Dh", "HkvDh": "Hkv·Dh", "P": "T", "": "B"}.get(axis, axis)

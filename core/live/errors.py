@@ -68,10 +68,10 @@ class TextError(WorkbenchError, ValueError):
 
 
 class TextEmpty(TextError):
-    """Nothing was typed."""
+    """Nothing was typed, or only spaces and line breaks."""
 
     def __init__(self) -> None:
-        super().__init__("the text is empty; at least one character is needed")
+        super().__init__("the text is empty; at least one character other than a space is needed")
 
 
 class TextTooLong(TextError):

@@ -66,7 +66,7 @@ class Live:
         return self._traces.fetch((self.fingerprint, text), lambda: self._forward(encoding))
 
     def _followed(self, text: str) -> Encoding:
-        if not text:
+        if not text.strip():
             raise TextEmpty
         encoding = self.encode(text)
         limit = min(MAX_TRACE_TOKENS, self.config.max_positions)

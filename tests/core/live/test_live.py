@@ -137,9 +137,9 @@ def test_a_forward_waits_for_its_turn(tiny: Live) -> None:
 
 
 def test_text_limits(tiny: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TextEmpty):
-        tiny.trace("")
-    assert len(tiny.trace(" ").tokens) == 1
+    for nothing in ("", " ", "\n\t  "):
+        with pytest.raises(TextEmpty):
+            tiny.trace(nothing)
     with pytest.raises(TooManyTokens) as many:
         tiny.trace("q" * (POSITIONS + 1))
     assert (many.value.count, many.value.limit) == (POSITIONS + 1, POSITIONS)
