@@ -34,7 +34,7 @@ def lab() -> None:
         with formula_at:
             blocks.formula(r"Q \times K", "")
         _without_transpose(bench, resolved, view)
-    blocks.check_line(view.trace.check_step(view.name("scaled")))
+    blocks.check_line(view.trace.check_step(view.name("scores")))
     blocks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
