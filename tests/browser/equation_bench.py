@@ -40,12 +40,12 @@ def single_head(
     labels: list[str] | None = None,
     upto: str = "scaled",
     hidden: tuple[tuple[int, int], ...] = (),
-    cut: bool = False,
+    edits: dict[str, dict[str, float]] | None = None,
 ) -> tuple[list[Frame], list[Rule]]:
-    """Q × Kᵀ = QKᵀ, ÷ √Dh = S, and on request + M and softmax."""
+    """Q × Kᵀ = QKᵀ (some of it edited), ÷ √Dh = S, and on request + M and softmax."""
     tokens = tuple(labels or ())
     rows, cols = Axis("T", "query: reads ↓", tokens), Axis("T", "key: is read →", tokens)
-    raw = q @ k.T
+    raw, cut = edited(q @ k.T, "blocks.0.scores", edits or {}), "blocks.0.scores" in (edits or {})
     scaled = (raw / np.float32(np.sqrt(q.shape[1]))).astype(np.float32)
     frames = [
         Frame("q", "blocks.0.q", "Q", "query", q, Axis("T", "", tokens), Axis("Dh"), editable=True),
@@ -110,6 +110,29 @@ def with_bias() -> tuple[list[Frame], list[Rule]]:
     return frames, [Matmul("y", "x", "w", "D", bias="b"), Difference("d", "y", "p")]
 
 
+def projection(edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
+    """X × WQ = Q with the second head's block of WQ; Q can only be read."""
+    w = np.array([[1, 2], [0, 1]], np.float32)
+    frames = [
+        Frame("x", "blocks.0.norm1", "X", "residual", Q, Axis("T"), Axis("D")),
+        Frame("w", "blocks.0.wq", "WQ", "parameter", w, Axis("D"), Axis("H·Dh", offset=2, total=4), sign="×"),
+        Frame("q", "blocks.0.q", "Q", "query", edited(Q @ w, "blocks.0.q", edits), Axis("T"), Axis("Dh"), sign="="),
+    ]
+    return frames, [Matmul("q", "x", "w", "D")]
+
+
+def phrases() -> tuple[list[Frame], list[Rule]]:
+    """Matrices with signs that are phrases between them."""
+    axes = Axis("T"), Axis("T")
+    frames = [
+        Frame("a", "a", "A", "score", Q @ K.T, *axes),
+        Frame("b", "b", "B", "score", (Q @ K.T).astype(np.float32), *axes, sign="÷ 1 ="),
+        Frame("c", "c", "C", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="but ÷ √2 ="),
+        Frame("d", "d", "Δ", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="wrong − right ="),
+    ]
+    return frames, [Scale("b", "a", 1.0, "1"), Scale("c", "a", 2.0, "√2"), Difference("d", "b", "c")]
+
+
 def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
     """A product of which only the first two of five terms were sent."""
     frames, rules = single_head(Q, K)
@@ -128,7 +151,8 @@ case = st.query_params.get("case", "d0")
 st.set_page_config(layout="wide")
 if st.query_params.get("sidebar"):
     st.sidebar.write("sidebar")
-edits_now = st.session_state.setdefault("edits", {})
+BY_HAND = {"cut": {"blocks.0.scores": {"1,2": 5.0}}, "projection": {"blocks.0.q": {"0,1": 7.0}}}
+edits_now = st.session_state.setdefault("edits", BY_HAND.get(case, {}))
 seq = st.session_state.setdefault("seq", 0)
 rev = st.session_state.setdefault("rev", 0)
 q, k = edited(Q, "blocks.0.q", edits_now), edited(K, "blocks.0.k", edits_now)
@@ -150,7 +174,11 @@ elif case == "hidden":
     frames, rules = single_head(q, k, hidden=((1, 2),))
     hidden_note = "Answer the question to see it."
 elif case == "cut":
-    frames, rules = single_head(q, k, cut=True)
+    frames, rules = single_head(q, k, edits=edits_now)
+elif case == "projection":
+    frames, rules = projection(edits_now)
+elif case == "phrases":
+    frames, rules = phrases()
 elif case == "bias":
     frames, rules = with_bias()
 elif case == "partial":
@@ -158,6 +186,8 @@ elif case == "partial":
 else:
     rows, cols = map(int, case.split("x"))
     frames, rules = random_head(rows, cols, edits_now)
+    if st.query_params.get("pin"):
+        pin = Pin("s", "blocks.0.scaled", rows - 1, rows - 1)
 
 state = equation(
     frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note

@@ -15,6 +15,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
+from ui.theme import AXES
+
 ROOT = Path(__file__).parents[2]
 Q = np.array([[1, 0], [0, 1], [1, 1]])
 KT = np.array([[1, 1, 2], [0, 1, 1]])
@@ -114,7 +116,7 @@ def test_pointing_at_an_operand_lights_what_it_is_used_for(page: Page, bench_url
     assert glowing(page, "feeds") == {f"{m} row 2 column {j}" for m in ("QKᵀ", "S") for j in (1, 2, 3)}
     assert main_line(page) == "Q[2,1] = 0"
     assert "QKᵀ, row 2" in notes(page)
-    assert "full value 0" in notes(page)
+    assert "full value 0 (float32)" in notes(page)
     cell(page, "Kᵀ", 1, 3).hover()
     assert glowing(page, "feeds") == {f"{m} row {i} column 3" for m in ("QKᵀ", "S") for i in (1, 2, 3)}
 
@@ -287,8 +289,18 @@ def test_a_click_pins_and_a_visible_control_lets_go(page: Page, bench_url: str) 
 
 def test_a_page_can_open_with_a_cell_pinned(page: Page, bench_url: str) -> None:
     load(page, bench_url, "pin")
+    assert notes(page).endswith("point at any other cell; Esc lets go")
+    cell(page, "Q", 1, 1).hover()
+    assert "Esc" not in notes(page)
+    page.mouse.move(5, 700)
     expect(page.get_by_role("status", name="Arithmetic")).to_contain_text("S[2,3]: token 2 asks, token 3 answers")
     expect(cell(page, "S", 2, 3)).to_have_attribute("aria-selected", "true")
+
+
+def test_a_phone_gets_no_hint_about_keys(open_page: Callable[..., Page], bench_url: str) -> None:
+    page = load(open_page(viewport={"width": 390, "height": 800}), bench_url, "pin")
+    assert "full value 0.70710677 (float32)" in notes(page)
+    assert "Esc" not in notes(page)
 
 
 def test_touch_pins(open_page: Callable[..., Page], bench_url: str) -> None:
@@ -352,15 +364,162 @@ def test_a_hidden_cell_is_not_revealed_by_anything(page: Page, bench_url: str, t
     assert (tmp_path / "s.csv").read_text().splitlines()[1] == "0,0.70710677,"
 
 
-def test_a_cut_link_is_drawn_and_lights_nothing_above_it(page: Page, bench_url: str) -> None:
-    load(page, bench_url, "cut")
-    cell(page, "QKᵀ", 2, 3).hover()
-    assert glowing(page, "lit") == set()
-    assert main_line(page) == "QKᵀ[2,3] = 1"
-    assert "no longer computed" in notes(page)
+def test_an_edit_cuts_only_the_link_of_its_own_cell(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "cut")  # QKᵀ[2,3] was set to 5
     struck = page.locator(".sign.struck")
     assert struck.count() == 1
     assert struck.evaluate("n => getComputedStyle(n, '::after').borderLeftStyle") == "solid"
+    assert "edited cells do not follow" in page.locator(".frame:has([data-name='blocks.0.scores']) .below").inner_text()
+    cell(page, "QKᵀ", 2, 3).hover()
+    assert main_line(page) == "QKᵀ[2,3] = 5"
+    assert "does not follow" in notes(page)
+    assert (glowing(page, "lit"), glowing(page, "feeds")) == (set(), {"S row 2 column 3"})
+    cell(page, "S", 2, 3).hover()
+    assert main_line(page) == f"S[2,3] = 5 ÷ {SQRT2} = 3.536"
+    assert glowing(page, "lit") == {"QKᵀ row 2 column 3"}
+    cell(page, "QKᵀ", 2, 2).hover()
+    assert main_line(page) == "QKᵀ[2,2] = 0×1 + 1×1 = 1"
+    assert "follow" not in notes(page)
+    operands = {"Q row 2 column 1", "Q row 2 column 2", "Kᵀ row 1 column 2", "Kᵀ row 2 column 2"}
+    assert glowing(page, "lit") == operands
+    cell(page, "S", 2, 2).hover()
+    assert glowing(page, "lit") == operands | {"QKᵀ row 2 column 2"}
+    cell(page, "Q", 2, 1).hover()
+    assert glowing(page, "feeds") == {f"{m} row 2 column {j}" for m in ("QKᵀ", "S") for j in (1, 2)}
+    cell(page, "QKᵀ", 2, 3).click()
+    page.mouse.move(5, 700)
+    page.get_by_role("button", name="Next").click()  # stepping goes on, from the pinned cell
+    assert main_line(page) == "QKᵀ[2,3] = 5"
+    assert "does not follow" in notes(page)
+    page.get_by_role("button", name="Next").click()
+    assert main_line(page) == "QKᵀ[2,2] = 0×1 + 1×1 = 1"
+
+
+def test_an_edit_is_known_in_a_frame_that_can_only_be_read(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "projection")  # Q[1,2] was set to 7
+    cell(page, "Q", 1, 2).click()
+    assert main_line(page) == "Q[1,2] = 7"
+    assert "does not follow" in notes(page)
+    expect(page.get_by_role("button", name="Take the edit back")).to_be_hidden()
+    cell(page, "Q", 3, 2).hover()
+    assert main_line(page) == "Q[3,2] = 1×2 + 1×1 = 3"
+    assert glowing(page, "lit") == {"X row 3 column 1", "X row 3 column 2", "WQ row 1 column 4", "WQ row 2 column 4"}
+
+
+def test_a_heads_block_says_which_columns_of_the_whole_matrix_it_is(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "projection")
+    frame = page.locator(".frame:has([data-name='blocks.0.wq'])")
+    assert frame.locator(".shape").text_content() == "[D, H·Dh] 2×4"
+    assert "columns 3–4 of 4" in frame.locator(".below").inner_text()
+    wide = frame.locator(".shape .axis").nth(1)
+    hue = AXES["H·Dh"].light
+    rgb = f"rgb({', '.join(str(int(hue[k : k + 2], 16)) for k in (1, 3, 5))})"
+    assert wide.evaluate("n => getComputedStyle(n).color") == rgb
+
+
+def test_a_sign_that_is_a_phrase_breaks_before_its_operator_and_stands_at_the_middle(
+    open_page: Callable[..., Page], bench_url: str
+) -> None:
+    page = open_page()
+    for width in (1280, 900, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        load(page, bench_url, "phrases")
+        signs = [n.locator("span").all_text_contents() for n in page.locator(".sign").all()]
+        assert signs == [[], ["÷ 1 ="], ["but", "÷ √2 ="], ["wrong", "− right ="]]
+        assert page.locator(".sign").last.text_content() == "wrong − right ="
+        middle = "n => { const r = n.getBoundingClientRect(); return (r.top + r.bottom) / 2; }"
+        for term in page.locator(".term:has(.sign span)").all() if width > 390 else []:
+            assert abs(term.locator(".sign").evaluate(middle) - term.locator(".grid").evaluate(middle)) < 6
+
+
+def bounds(found: Locator) -> dict[str, float]:
+    """Where an element stands on screen."""
+    box: dict[str, float] = found.evaluate("n => n.getBoundingClientRect().toJSON()")
+    return box
+
+
+def test_a_big_equation_leaves_the_first_view_room_for_title_and_dock(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "12x64", "&sidebar=1")
+    lines = page.locator(".term").evaluate_all("all => new Set(all.map(n => n.offsetTop)).size")
+    assert lines == 2
+    title_to_formula = 250
+    assert bounds(page.locator(".eq"))["height"] + bounds(page.locator(".dock"))["height"] < 800 - title_to_formula
+    rows = page.locator("[data-name='blocks.0.scaled'] [role=row]")
+    few = rows.count()
+    assert few >= 5
+    assert page.locator("[data-name='blocks.0.q'] [role=row]").first.locator("[role=gridcell]").count() > 4
+    page.set_viewport_size({"width": 1280, "height": 1100})  # a taller window shows more
+    expect(rows.nth(few)).to_be_visible()
+
+
+def test_a_cell_pinned_by_python_stands_in_the_window_with_what_made_it(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "20x64", "&pin=1")
+    expect(cell(page, "S", 20, 20)).to_have_attribute("aria-selected", "true")
+    assert {"QKᵀ row 20 column 20", "Q row 20 column 1", "Kᵀ row 1 column 20"} <= glowing(page, "lit")
+    page.set_viewport_size({"width": 1000, "height": 700})
+    expect(cell(page, "S", 20, 20)).to_be_visible()
+
+
+def test_operands_stack_on_a_phone_only(open_page: Callable[..., Page], bench_url: str) -> None:
+    tops = "all => new Set(all.map(n => n.offsetTop)).size"
+    page = load(open_page(viewport={"width": 1024, "height": 768}), bench_url, "d0", "&sidebar=1")
+    assert page.locator(".equation").evaluate("n => n.clientWidth") < 660
+    assert page.locator(".term").evaluate_all(tops) <= 2
+    page.set_viewport_size({"width": 390, "height": 800})
+    load(page, bench_url, "d0")
+    assert page.locator(".term").evaluate_all(tops) == 4
+
+
+def test_the_dock_shows_long_arithmetic_whole_and_breaks_no_term(
+    open_page: Callable[..., Page], bench_url: str
+) -> None:
+    page = load(open_page(viewport={"width": 390, "height": 800}), bench_url, "20x64")
+    cell(page, "S", 1, 1).hover()
+    number = r"\(?−?[\d.]+\)?"
+    product = rf"{number}×{number}"
+    total = rf"{product} \+ {product} \+ … \+ {product} \(64 terms\) = (\S+);"
+    assert re.fullmatch(rf"S\[1,1\]: .*: {total}  \1 ÷ 8 = \S+", main_line(page))
+    dock = page.locator(".dock-text")
+    assert dock.evaluate("n => n.scrollHeight - n.clientHeight") <= 1
+    line = page.locator(".dock .main").evaluate("n => parseFloat(getComputedStyle(n).lineHeight)")
+    assert max(page.locator(".tied").evaluate_all("all => all.map(n => n.offsetHeight)")) < 1.5 * line
+    cell(page, "S", 1, 1).click()
+    page.set_viewport_size({"width": 390, "height": 260})  # what is taller than 40 % of the screen scrolls, by key too
+    expect(dock).to_have_attribute("tabindex", "0")
+    assert bounds(dock)["height"] <= 0.4 * 260 + 1
+
+
+def test_lost_decimals_are_owned_up_to(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "20x64", "&sidebar=1")
+    assert page.locator(".fits").text_content() == "2 of 3 decimals fit in the cells; the line below shows all of them."
+    load(page, bench_url, "d0")
+    assert page.locator(".fits").text_content() == ""
+
+
+def test_play_keeps_a_calm_pace_and_says_what_is_done(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "d0")
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    numbers = page.locator("[data-name='blocks.0.scores'] [role=gridcell]")
+
+    def known() -> int:
+        return sum(text != "" for text in numbers.all_text_contents())
+
+    page.get_by_role("button", name="Play").click()
+    page.mouse.move(5, 700)
+    assert known() == 1
+    for after, (wait, done) in {
+        2: (1400, ""),
+        3: (1400, "row 1 of QKᵀ is done"),
+        6: (1400, "row 2 of QKᵀ is done"),
+        9: (1200, "QKᵀ is done"),
+    }.items():
+        before = known()
+        page.clock.run_for(wait - 100)
+        assert known() == before
+        page.clock.run_for(100)
+        assert known() == after
+        assert notes(page).startswith(done)
 
 
 @pytest.mark.parametrize(("case", "rows", "depth"), [("20x64", 20, 64), ("64x64", 64, 64)])

@@ -20,7 +20,7 @@ import streamlit as st
 from ui.theme import AXES, ROLES, role_css
 
 MAX_SIDE = 128  # values per side that one frame may carry; more is sent as a window with offset and total
-_BIGGEST = float(np.finfo(np.float32).max)
+_TOO_BIG = 2.0**128 - 2.0**103  # from here on a number rounds to a float32 of ∞
 _SAFE_INTEGER = 2**53
 
 EditMap = dict[str, dict[str, float]]
@@ -47,7 +47,8 @@ class Frame:
 
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
-    shading; None takes the values' own, with 0 in it. `cut` marks a result that an edit replaced.
+    shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
+    ones do not follow their rule the edits say.
     """
 
     id: str
@@ -239,7 +240,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "row_named": _("row {i}: “{a}”"),
         "col_named": _("column {j}: “{b}”"),
         "cell": _("{symbol} row {i} column {j}: {value}"),
-        "full": _("full value {value}"),
+        "full": _("full value {value} (float32)"),
         "feeds": _("used in {cells}"),
         "row_of": _("{symbol}, row {i}"),
         "col_of": _("{symbol}, column {j}"),
@@ -255,9 +256,12 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
-        "cut": _("Edited by hand: no longer computed from what stands before it."),
-        "cut_short": _("link cut by an edit"),
+        "cut": _("Edited by hand: this cell does not follow what stands before it."),
+        "cut_short": _("edited cells do not follow"),
+        "fits": _("{d} of {n} decimals fit in the cells; the line below shows all of them."),
+        "fits_none": _("No digits fit in the cells; the line below shows the number pointed at."),
         "pinned": _("pinned"),
+        "pin_hint": _("point at any other cell; Esc lets go"),
         "unpin": _("Let go of the pinned cell"),
         "refused": _("“{text}” is not a finite number. {symbol}[{i},{j}] stays {value}."),
         "editing": _("Edit {symbol} row {i} column {j}"),
@@ -267,10 +271,13 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "back": _("Back"),
         "next": _("Next"),
         "skip": _("Show all"),
+        "row_done": _("row {i} of {symbol} is done"),
+        "all_done": _("{symbol} is done"),
         "export": _("Download"),
         "svg": _("Equation as SVG"),
         "csv": _("{symbol} as CSV, full values"),
-        "window": _("{a}–{b} of {n}"),
+        "rows_part": _("rows {a}–{b} of {n}"),
+        "cols_part": _("columns {a}–{b} of {n}"),
         "earlier": _("Earlier part of {axis} in {symbol}"),
         "later": _("Later part of {axis} in {symbol}"),
         "row_sum": _("row sum"),
@@ -389,7 +396,7 @@ def _cell(key: object, rows: int, cols: int) -> str | None:
 
 
 def _finite(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _BIGGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_BIG:
         return None
     return float(value)
 

@@ -66,8 +66,9 @@ function decode(frame) {
 function has(f, i, j) { return i >= f.r0 && i < f.r0 + f.nr && j >= f.c0 && j < f.c0 + f.nc; }
 function value(f, i, j) { return has(f, i, j) ? f.v[(i - f.r0) * f.nc + j - f.c0] : undefined; }
 function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${i},${j}`; }
-function isEdited(s, f, i, j) { return f.editable && s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
-function makerOf(s, f) { return f.cut ? undefined : s.maker[f.id]; }
+function isEdited(s, f, i, j) { return s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
+// What made the cell: a cell that was edited by hand does not follow its frame's rule.
+function makerOf(s, f, i, j) { return isEdited(s, f, i, j) ? undefined : s.maker[f.id]; }
 function rowOf(f, i) { return f.rows.total === 1 ? 0 : i; }        // a one-row operand serves every row
 
 // The cells that a rule reads for out[i, j], each given to visit(frame, i, j).
@@ -99,17 +100,17 @@ function eachUse(s, rule, f, i, j, visit) {
 
 // Everything the cell was made from, or for a given cell everything made from it: [[frame, i, j]…] without itself.
 function related(s, f, i, j) {
-  const backwards = Boolean(makerOf(s, f)), found = [], todo = [[f, i, j]], touched = [];
+  const backwards = Boolean(makerOf(s, f, i, j)), found = [], todo = [[f, i, j]], touched = [];
   const visit = (g, r, c) => {
     if (!has(g, r, c)) return;
     const k = (r - g.r0) * g.nc + c - g.c0;
-    if (g.mark[k]) return;
+    if (g.mark[k] || (!backwards && isEdited(s, g, r, c))) return;
     g.mark[k] = 1; touched.push(g, k); todo.push([g, r, c]); found.push([g, r, c]);
   };
   while (todo.length) {
     const [g, r, c] = todo.pop();
-    if (backwards) { const rule = makerOf(s, g); if (rule) eachSource(s, rule, r, c, visit); }
-    else for (const rule of s.users[g.id] ?? []) if (!s.frames[rule.out].cut) eachUse(s, rule, g, r, c, visit);
+    if (backwards) { const rule = makerOf(s, g, r, c); if (rule) eachSource(s, rule, r, c, visit); }
+    else for (const rule of s.users[g.id] ?? []) eachUse(s, rule, g, r, c, visit);
   }
   for (let k = 0; k < touched.length; k += 2) touched[k].mark[touched[k + 1]] = 0;
   return { backwards, found };
@@ -134,7 +135,7 @@ function groupAxes(s) {
   s.groups = {};
   for (const f of s.order) for (const [side, lo, n] of [["r", f.r0, f.nr], ["c", f.c0 - f.cs, f.nc]]) {
     const key = find(f.id + "/" + side);
-    const g = s.groups[key] ??= { lo, hi: lo + n, start: old[key]?.start ?? lo, count: 0, cols: false, inner: summed.has(key) };
+    const g = s.groups[key] ??= { lo, hi: lo + n, start: old[key]?.start ?? lo, count: old[key]?.count ?? 0, cols: false, inner: summed.has(key) };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
     f[side === "r" ? "rg" : "cg"] = g;
   }
@@ -174,41 +175,58 @@ function labelWidth(f, px) {
   const longest = Math.max(0, ...f.rows.labels.map(wide), String(f.r0 + f.nr).length * 0.6);
   return Math.ceil((Math.min(longest, 6) + 0.9) * px * 0.82);
 }
-function sizeOf(s, f, px, d, limit, inner) {
+function sizeOf(s, f, px, d, n) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
-  const labels = d < 0 ? 0 : labelWidth(f, px), n = Math.min(f.nc, f.cg.inner ? inner : limit);
-  const sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
-  return { cell, labels, sums, width: labels + Math.max(n * cell + 14, 6.4 * px) + sums };
+  const labels = d < 0 ? 0 : labelWidth(f, px), sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
+  return { cell, labels, sums, width: labels + Math.max(Math.min(f.nc, n) * cell + 14, 6.4 * px) + sums };
 }
-function signWidth(sign, px) { return sign ? sign.length * px * 0.72 + px * 1.3 : px * 0.2; }
+// A sign that is a phrase takes a line more for its operator: "but / ÷ √2 =".
+function signLines(sign) { return sign.length > 9 ? sign.replace(/(\p{L}) (?![\p{L}=→])/gu, "$1\n").split("\n") : [sign]; }
+function signWidth(sign, px) { return sign ? Math.max(...signLines(sign).map((t) => t.length)) * px * 0.72 + px * 1.3 : px * 0.2; }
+function drawSign(node, sign) {
+  if (node.dataset.sign === sign) return;
+  node.dataset.sign = sign;
+  node.replaceChildren();
+  if (sign) signLines(sign).forEach((text, k) => { if (k) node.append(" "); make("span", "", node).textContent = text; });
+}
 
 function fit(s) {
-  const W = s.width, rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-  const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem, stack = W < 640;
-  const lines = (px, d, limit, inner = limit) => {                       // as flex-wrap will break them; 99 where a frame is too wide
+  const W = s.width, rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16, groups = Object.values(s.groups);
+  const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem, stack = W < 480, isRoomy = (px) => px > 0.85 * rem;
+  const lines = (px, d, count) => {                                      // as flex-wrap will break them; 99 where a frame is too wide
     let n = 1, x = 0;
     for (const f of s.order) {
-      const wide = sizeOf(s, f, px, d, limit, inner).width + (stack ? 0 : signWidth(f.sign, px));
+      const wide = sizeOf(s, f, px, d, count(f.cg)).width + (stack ? 0 : signWidth(f.sign, px));
       if (wide > W) return 99;
       if (stack || x + wide > W) { n += x ? 1 : 0; x = 0; }
       x += wide;
     }
     return n;
   };
+  // How many rows keep the lines and the dock in the first view: 21 rem stand above and below, 6.4 round a matrix.
+  const room = (n, px) => Math.floor(((innerHeight - 21 * rem) / Math.min(n, 2) - 6.4 * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
+  const tallest = Math.min(32, Math.max(...s.order.map((f) => f.nr)));
   const tries = [1, 0.94, 0.88, 0.82, 0.76, 0.72].map((k) => [k * rem, most, 32]);
   for (let d = most - 1; d >= least; d--) tries.push([small, d, 32]);
   // A long sum is cut short before the results are: its terms are counted in the dock, its results are the point.
   const windows = (from, to) => [...cells(32 - 4).map((k) => [small, least, 32, 31 - k]),
     ...cells(from - to + 1).map((k) => [small, least, from - k, Math.min(4, from - k)])];
-  const within = (n, list) => list.find((t) => lines(...t) <= n);
-  const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)]) ?? within(9, [...tries, ...windows(31, 3)]);
-  const [px, d, limit, inner = limit] = best ?? [small, -1, 32];
-  const rows = d >= 0 && lines(px, d, limit) > 1 ? 12 : 32;
-  for (const g of Object.values(s.groups)) {
-    g.count = Math.min(g.hi - g.lo, g.inner ? inner : g.cols ? limit : rows);
-    moveWindow(g, g.start);
+  const linesOf = ([px, d, limit, inner = limit]) => lines(px, d, (g) => g.inner ? inner : limit);
+  const within = (n, list) => list.find((t) => { const k = linesOf(t); return k <= n && (stack || t[0] <= small || tallest <= room(k, t[0])); });
+  const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)])
+    ?? within(3, windows(31, 6)) ?? within(9, [...tries, ...windows(31, 3)]);
+  const [px, d, limit, inner = limit] = best ?? [small, -1, 32], n = best ? linesOf(best) : 1;
+  const counts = () => groups.map((g) => g.count).join(), before = counts();
+  const inView = best ? Math.max(5, Math.min(room(n, px), n > 1 ? 12 : 32)) : 32;
+  const rows = tallest === inView + 1 ? tallest : inView;          // a window would be as tall
+  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.inner ? Math.min(inner, rows) : g.cols ? limit : rows);
+  for (const g of groups) if (best && g.cols) {                          // what the lines leave free is used
+    const end = Math.min(g.hi - g.lo, g.inner ? rows : 32);
+    while (g.count < end) if (g.count += 1, lines(px, d, (h) => h.count) > n) { g.count -= 1; break; }
   }
-  s.fit = { px, d, stack, limit, inner, roomy: px > 0.85 * rem };
+  for (const g of groups) moveWindow(g, g.start);
+  s.seek ||= before !== counts();                                        // the window moved round the pinned cell
+  s.fit = { px, d, stack, roomy: isRoomy(px) };
 }
 
 // ---- drawing ----
@@ -217,6 +235,8 @@ function drawEquation(s) {
   s.root.classList.toggle("stack", s.fit.stack);
   s.root.style.setProperty("--px", s.fit.px + "px");
   s.root.classList.toggle("colour-only", s.fit.d < 0);
+  const { d } = s.fit, n = s.data.decimals, lost = d < 0 || s.order.some((f) => s.longest[f.id][d] < s.longest[f.id][n]);
+  put(s.fits, lost ? say(s, d < 0 ? "fits_none" : "fits", { d, n }) : "");
   const wanted = s.order.map((f) => f.id);
   for (const id of Object.keys(s.ui)) if (!wanted.includes(id)) { s.ui[id].term.remove(); delete s.ui[id]; }
   for (const f of s.order) {
@@ -232,12 +252,14 @@ function drawEquation(s) {
   alignMiddles(s);
 }
 
-// Equal room above, and equal room below, puts the middles of all matrices and the signs on one line.
+// Equal room above, and equal room below, puts the middles of the matrices and the signs of a line on one line.
 function alignMiddles(s) {
-  const tallest = (part) => Math.max(...s.order.map((f) => s.ui[f.id][part].offsetHeight));
-  const [up, down] = [tallest("above"), tallest("below")];
-  s.eq.style.setProperty("--up", up + "px");
-  s.eq.style.setProperty("--down", down + "px");
+  const all = s.order.map((f) => s.ui[f.id]), sizes = all.map((u) => [u.term.offsetTop, u.above.offsetHeight, u.below.offsetHeight]);
+  all.forEach((u, k) => {
+    const line = sizes.filter(([top]) => top === sizes[k][0]);
+    u.term.style.setProperty("--up", Math.max(...line.map((z) => z[1])) + "px");
+    u.term.style.setProperty("--down", Math.max(...line.map((z) => z[2])) + "px");
+  });
 }
 
 function buildFrame(s, id) {
@@ -260,12 +282,11 @@ function buildFrame(s, id) {
 }
 
 function buildPan(s, u, id, side) {
-  const box = make("span", "pan", u.below), axis = make("i", "axis", box);
-  make("span", "", box).textContent = side === "r" ? "↓" : "→";
+  const box = make("span", "pan", u.below);
   const step = (sign) => () => { const g = s.frames[id][side + "g"]; moveWindow(g, g.start + sign * g.count); redraw(s); };
   const earlier = button(box, "", step(-1)), text = make("span", "", box), later = button(box, "", step(1));
   earlier.textContent = "‹"; later.textContent = "›";
-  return { box, axis, earlier, text, later };
+  return { box, earlier, text, later };
 }
 
 function buildCells(u, rows, cols, id) {
@@ -284,17 +305,17 @@ function buildCells(u, rows, cols, id) {
 }
 
 function drawFrame(s, f, u, rows, cols) {
-  const size = sizeOf(s, f, s.fit.px, s.fit.d, s.fit.limit, s.fit.inner);
+  const size = sizeOf(s, f, s.fit.px, s.fit.d, cols);
   if (s.fit.d < 0) size.cell = Math.max(4, Math.min(22, Math.floor((s.width - size.labels - 24) / cols)));
   u.frame.className = "frame" + (f.compact ? " compact" : "") + (f.cut ? " is-cut" : "") + (f.editable ? " editable" : "") + (s.fit.roomy ? " roomy" : "");
   u.frame.dataset.role = f.role;
   u.frame.style.cssText = `--role:var(--role-${f.role});--cell:${size.cell}px;--labels:${size.labels}px;--cols:${cols}`;
-  put(u.sign, f.sign); u.sign.classList.toggle("struck", f.cut);
+  drawSign(u.sign, f.sign); u.sign.classList.toggle("struck", f.cut);
   put(u.symbol, f.label); put(u.slice, f.slice);
   drawShape(f, u);
   const words = [f.rows.word, f.cols.word].filter(Boolean);
-  if (u.words.textContent !== words.join("")) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
-  u.words.hidden = !words.length;
+  if (u.words.dataset.key !== words.join()) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
+  u.words.dataset.key = words.join();
   const bare = f.compact || s.fit.d < 0;
   drawLabels(u.heads, bare ? [] : cells(cols), f.cols, f.c0, u.j0);
   drawLabels(u.labels, bare ? [] : cells(rows), f.rows, f.r0, u.i0);
@@ -366,18 +387,20 @@ function drawSums(s, f, u) {
 
 function drawBelow(s, f, u) {
   const [lo, hi] = f.range.map((v) => formatNumber(v, Math.max(0, Math.min(2, s.data.decimals))));
-  u.scale.hidden = f.range[0] === f.range[1];
-  put(u.scale, `${lo} … ${hi}`); attr(u.scale, "title", say(s, "shade", { lo, hi }));
   put(u.note, f.cut ? say(s, "cut_short") : "");
   for (const [k, axis, g, [a, b], n] of [[0, f.rows, f.rg, shownRows(f), f.nr], [1, f.cols, f.cg, shownCols(f), f.nc]]) {
     const p = u.pans[k];
     p.box.hidden = b - a === axis.total;
-    put(p.axis, axis.axis); p.axis.style.color = `var(--axis-${axis.axis})`;
-    put(p.text, say(s, "window", { a: a + 1, b, n: axis.total }));
+    put(p.text, say(s, k ? "cols_part" : "rows_part", { a: a + 1, b, n: axis.total }));
     p.earlier.hidden = p.later.hidden = b - a === n;
     p.earlier.disabled = g.start <= g.lo; p.later.disabled = g.start + g.count >= g.hi;
     for (const name of ["earlier", "later"]) attr(p[name], "aria-label", say(s, name, { axis: axis.axis, symbol: f.label }));
   }
+  u.scale.hidden = f.range[0] === f.range[1];
+  put(u.scale, `${lo} … ${hi}`); attr(u.scale, "title", say(s, "shade", { lo, hi }));
+  const home = u.pans.every((p) => !p.box.hidden) ? u.words : u.below;     // two windows fill the line below
+  if (u.scale.parentNode !== home) home[home === u.words ? "append" : "prepend"](u.scale);
+  u.words.hidden = !u.words.children.length;
 }
 
 function redraw(s) { drawEquation(s); s.lit = s.lit.filter((n) => n.isConnected); point(s); }
@@ -413,9 +436,11 @@ function show(s, v) { return Number.isNaN(v) ? "?" : formatNumber(v, s.data.deci
 // What a reader of the printed digits gets: rounding to the printed decimals, halves away from zero.
 function byHand(s, x) { return printed(formatNumber(x + Math.sign(x) * 1e-11 * Math.max(1, Math.abs(x)), s.data.decimals)); }
 
+// In the arithmetic "⁀" is a space at which no line breaks: a number stays with its operator.
 function joinTerms(s, terms) {
-  if (terms.length <= 8) return terms.join(" + ");
-  return [...terms.slice(0, 3), "…", ...terms.slice(-2)].join(" + ") + ` (${say(s, "terms", { n: terms.length })})`;
+  const [most, first, last] = s.fit.stack ? [4, 2, 1] : [8, 3, 2];
+  if (terms.length <= most) return terms.join(" +⁀");
+  return [...terms.slice(0, first), "…", ...terms.slice(-last)].join(" +⁀") + ` (${say(s, "terms", { n: terms.length }).replace(/ /g, "⁀")})`;
 }
 
 // One step as { text, hand } where hand is what the printed digits give (NaN: not to be compared), or a missing part.
@@ -427,8 +452,8 @@ function stepOf(s, rule, f, i, j) {
   const b = rule.op === "scale" ? rule.divisor : value(right, rowOf(right, i), j);
   if (a === undefined || b === undefined) return { missing: true };
   const x = show(s, a), y = show(s, b), [p, q] = [printed(x), printed(y)];
-  if (rule.op === "scale") return { text: `${x} ÷ ${inBrackets(y)}`, hand: p / q };
-  return rule.op === "add" ? { text: `${x} + ${inBrackets(y)}`, hand: p + q } : { text: `${x} − ${inBrackets(y)}`, hand: p - q };
+  if (rule.op === "scale") return { text: `${x}⁀÷⁀${inBrackets(y)}`, hand: p / q };
+  return rule.op === "add" ? { text: `${x}⁀+⁀${inBrackets(y)}`, hand: p + q } : { text: `${x}⁀−⁀${inBrackets(y)}`, hand: p - q };
 }
 
 function productStep(s, rule, left, right, i, j) {
@@ -453,21 +478,21 @@ function softmaxStep(s, f, i, j) {
   const row = cells(f.nc).map((c) => value(f, i, c + f.c0)), top = Math.max(...row);
   if (row.some(Number.isNaN)) return { text: "?", hand: NaN };
   if (top === -Infinity) return { text: say(s, "empty_row"), hand: NaN };
-  const text = (v) => `e^(${show(s, v)} − ${inBrackets(show(s, top))})`, power = (v) => Math.exp(v - top);
+  const text = (v) => `e^(${show(s, v)}⁀−⁀${inBrackets(show(s, top))})`, power = (v) => Math.exp(v - top);
   const hand = (v) => Math.exp(printed(show(s, v)) - printed(show(s, top))), sum = (g) => row.reduce((t, v) => t + g(v), 0);
-  const own = row[j - f.c0], parts = `${show(s, power(own))} ÷ ${show(s, sum(power))}`;
-  return { text: `${text(own)} ÷ (${joinTerms(s, row.map(text))}) = ${parts}`, hand: hand(own) / sum(hand) };
+  const own = row[j - f.c0], parts = `${show(s, power(own))}⁀÷⁀${show(s, sum(power))}`;
+  return { text: `${text(own)} ÷⁀(${joinTerms(s, row.map(text))}) =⁀${parts}`, hand: hand(own) / sum(hand) };
 }
 
 // The steps from the last product on: 0×2 + 1×1 = 1, then 1 ÷ 1.414 = 0.707.
 function chain(s, f, i, j) {
-  const rule = makerOf(s, f);
+  const rule = makerOf(s, f, i, j);
   if (!rule) return [];
   const before = s.frames[rule.op === "scale" ? rule.in : rule.op === "add" ? rule.left : ""];
   const inner = before && s.maker[before.id]?.op !== "softmax" ? chain(s, before, i, j) : [];
   const v = value(f, i, j), result = show(s, v);
   const own = Number.isNaN(v) ? { text: "?", hand: NaN } : stepOf(s, rule, f, i, j);
-  const text = own.missing || own.text === "?" ? result : `${own.text} = ${result}`;
+  const text = own.missing || own.text === "?" ? result : `${own.text} =⁀${result}`;
   const rounded = Number.isFinite(own.hand) && Number.isFinite(v) && byHand(s, own.hand) !== printed(result);
   return [...inner, { text, rounded, missing: own.missing }];
 }
@@ -479,9 +504,9 @@ function labelsAt(f, i, j) { return { i: i + 1, j: j + 1, a: f.rows.labels[i - f
 function arithmetic(s, f, i, j) {
   const name = `${f.label}[${i + 1},${j + 1}]`, v = value(f, i, j), notes = [];
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
-  if (Number.isNaN(v)) return { main: `${name} = ?`, notes: [s.data.hidden_note].filter(Boolean) };
+  if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
-  let main = `${name} = ${steps.length ? steps[0].text : show(s, v)}`;
+  let main = `${name} =⁀${steps.length ? steps[0].text : show(s, v)}`;
   if (steps.length > 1) {
     const asks = ["score", "weight", "mask"].includes(f.role) && f.rows.axis === "T" && f.cols.axis === "T";
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
@@ -490,11 +515,10 @@ function arithmetic(s, f, i, j) {
   if (steps.some((step) => step.missing)) notes.push(say(s, "outside"));
   if (steps.some((step) => step.rounded)) notes.push(say(s, "rounded"));
   if (f.row_sums && f.nc === f.cols.total) notes.push(...rowNote(s, f, i));
-  if (f.cut) notes.push(say(s, "cut"));
   if (at.a !== undefined && steps.length < 2) notes.push(say(s, "row_named", { ...at, a: token(at.a) }));
   if (at.b !== undefined && steps.length < 2) notes.push(say(s, "col_named", { ...at, b: token(at.b) }));
   if (!steps.length) notes.push(...usesOf(s, f, i, j));
-  if (isEdited(s, f, i, j)) notes.push(say(s, "edited"));
+  if (isEdited(s, f, i, j)) notes.push(say(s, s.maker[f.id] ? "cut" : "edited"));
   else if (f.editable) notes.push(say(s, "edit_hint"));
   notes.push(say(s, "full", { value: fullValue(v) }));
   return { main, notes };
@@ -507,7 +531,7 @@ function usesOf(s, f, i, j) {
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
-  const uses = (s.users[f.id] ?? []).filter((rule) => !s.frames[rule.out].cut).map(cellsOf);
+  const uses = (s.users[f.id] ?? []).map(cellsOf);
   return uses.length ? [say(s, "feeds", { cells: uses.join(" · ") })] : [];
 }
 
@@ -518,15 +542,30 @@ function rowNote(s, f, i) {
   return byHand(s, hand) === printed(sum) ? [] : [say(s, "row_rounded", { hand: show(s, byHand(s, hand)), sum })];
 }
 
+function putMain(node, text) {
+  if (node.dataset.text === text) return;
+  node.dataset.text = text;
+  node.replaceChildren();
+  for (const part of text.split(/( )/)) {
+    if (part.includes("⁀")) make("span", "tied", node).textContent = part.replaceAll("⁀", " "); else node.append(part);
+  }
+}
+
 function drawDock(s, at) {
   const d = s.dock, f = at && s.frames[at.id];
   const { main, notes } = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] };
-  put(d.main, main); put(d.notes, notes.join("  ·  ")); put(d.alert, s.alert);
+  const done = at && !s.hover && s.ticks[s.tick]?.done;
+  if (done) notes.unshift(say(s, done, { symbol: f.label, i: at.i + 1 }));
+  if (s.pin && at && pinKey(s.pin) === [at.id, at.i, at.j].join() && !s.fit.stack) notes.push(say(s, "pin_hint"));
+  putMain(d.main, main); put(d.notes, notes.join("  ·  ")); put(d.alert, s.alert);
   attr(d.box, "aria-label", say(s, "dock"));
   d.unpin.hidden = !s.pin;
   put(d.unpin, `${say(s, "pinned")} ✕`); attr(d.unpin, "aria-label", say(s, "unpin"));
-  d.revert.hidden = !(s.pin && f && isEdited(s, f, at.i, at.j) && s.pin.id === at.id && s.pin.row === at.i && s.pin.col === at.j);
+  d.revert.hidden = !(s.pin && f?.editable && isEdited(s, f, at.i, at.j) && s.pin.id === at.id && s.pin.row === at.i && s.pin.col === at.j);
   put(d.revert, say(s, "revert"));
+  // It grows and does not shrink until the next drawing: shrinking would move what stands under the pointer.
+  d.high = Math.max(d.high, d.box.offsetHeight);
+  d.box.style.minHeight = d.high ? `min(${d.high}px, 40vh)` : "";
   d.box.tabIndex = d.box.scrollHeight > d.box.clientHeight + 1 ? 0 : -1;
 }
 
@@ -548,7 +587,7 @@ function takePin(s, fresh) {
   s.sentPins = s.sentPins.filter((p) => Date.now() - p.time < 3000);
   const news = key !== s.lastPin && echo < 0 && !s.sentPins.length;
   s.lastPin = key;
-  if (fresh || news) { s.pin = s.data.pin; s.seek = Boolean(s.pin); }
+  if (fresh || news) { s.pin = s.data.pin; s.seek = true; }
   if (s.pin && !(s.frames[s.pin.id] && has(s.frames[s.pin.id], s.pin.row, s.pin.col))) s.pin = null;
 }
 
@@ -624,16 +663,18 @@ function takeEdits(s, fresh) {
 function buildTicks(s) {
   s.ranks = {};
   s.ticks = [];
-  for (const f of s.order) if (makerOf(s, f)) {
+  for (const f of s.order) if (s.maker[f.id]) {
     const [i0, i1] = shownRows(f), [j0, j1] = shownCols(f), m = j1 - j0;
     const inside = s.pin?.id === f.id && cellAt(s, f.id, s.pin.row, s.pin.col);
     const [i, j] = inside ? [s.pin.row, s.pin.col] : [i0, j0];
     const row = cells(m).map((c) => c + j0).filter((c) => c !== j), rest = cells(i1 - i0).map((r) => r + i0).filter((r) => r !== i);
     s.ranks[f.id] = (r, c) => r !== i ? m + rest.indexOf(r) : c === j ? 0 : 1 + row.indexOf(c);
-    const add = (limit, r, c, stop, wait) => s.ticks.push({ id: f.id, limit, i: r, j: c, stop, wait });
-    add(0, i, j, true, 1200);
-    row.forEach((c, k) => add(1 + k, i, c, k === m - 2, Math.min(450, 4000 / m)));
-    rest.forEach((r, k) => add(m + k, r, j0, k === rest.length - 1, Math.min(350, 3000 / rest.length)));
+    const add = (limit, r, c, stop, wait, done) => s.ticks.push({ id: f.id, limit, i: r, j: c, stop, wait, done });
+    // Of a long row only the first cells come singly, of many rows only the first: then the rest at once.
+    const single = (list, most) => list.map((at, k) => [at, k]).filter(([, k]) => list.length <= most + 2 || k < most || k === list.length - 1);
+    add(0, i, j, true, 1400, m > 1 ? "" : "row_done");
+    for (const [c, k] of single(row, 3)) add(1 + k, i, c, k === m - 2, 1400, k === m - 2 ? "row_done" : "");
+    for (const [r, k] of single(rest, 3)) add(m + k, r, j, k === rest.length - 1, 1200, k === rest.length - 1 ? "all_done" : "row_done");
   }
 }
 function stepPlace(s) { const t = s.tick === null ? null : s.ticks[s.tick]; return t && { id: t.id, i: t.i, j: t.j }; }
@@ -671,7 +712,7 @@ function drawControls(s) {
   const c = s.controls, playing = Boolean(s.playTimer), word = { back: "back", play: playing ? "pause" : "play", next: "next", skip: "skip" };
   const glyph = { back: "◁", play: playing ? "❚❚" : "▶", next: "▷", skip: "▷▷" };
   attr(c.steps, "aria-label", say(s, "steps")); attr(c.files, "aria-label", say(s, "export"));
-  c.steps.hidden = !s.order.some((f) => makerOf(s, f));
+  c.steps.hidden = !s.data.rules.length;
   for (const name in word) { put(c[name].firstChild, glyph[name]); put(c[name].lastChild, say(s, word[name])); }
   c.back.disabled = s.tick === 0; c.skip.disabled = s.tick === null;
   put(c.svg, "SVG"); attr(c.svg, "aria-label", say(s, "svg")); attr(c.svg, "title", say(s, "svg"));
@@ -735,9 +776,10 @@ function mount(parentElement) {
   const s = { root, parent: parentElement, ui: {}, lit: [], edits: {}, seq: 0, sentPins: [], tick: null, ticks: [], ranks: {}, alert: "", pin: null, hover: null, focus: null, width: 0 };
   root.replaceChildren();
   s.eq = make("div", "eq", root);
+  s.fits = make("div", "fits", root);
   const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
   box.setAttribute("role", "status");
-  s.dock = { box, alert: make("div", "alert", box), main: make("div", "main", box), notes: make("div", "notes", box) };
+  s.dock = { box, high: 0, alert: make("div", "alert", box), main: make("div", "main", box), notes: make("div", "notes", box) };
   s.dock.alert.setAttribute("role", "alert");
   s.dock.unpin = button(side, "quiet unpin", () => setPin(s, null));
   s.dock.revert = button(side, "quiet", () => { const p = s.pin; setEdit(s, s.frames[p.id], p.row, p.col); redraw(s); });
@@ -778,6 +820,11 @@ function listen(s) {
   s.observer.observe(s.root);
   s.onFonts = () => { if (s.data) { characterWidth(s); refit(s); } };                // the code font may come late
   document.fonts.addEventListener("loadingdone", s.onFonts);
+  s.onHeight = () => {                                    // on a phone the height changes while one scrolls
+    if (!s.data || s.height === innerHeight) return;
+    if (s.fit.stack) point(s); else refit(s);
+  };
+  addEventListener("resize", s.onHeight);
 }
 
 function rove(s, cell) {
@@ -810,7 +857,12 @@ function moveFocus(s, f, i, j) {
 function refit(s) {
   const focus = s.focus;
   fit(s);
-  if (s.seek && s.pin) { const f = s.frames[s.pin.id]; bringIntoView(f.rg, s.pin.row); bringIntoView(f.cg, s.pin.col - f.cs); s.seek = false; }
+  s.height = innerHeight; s.dock.high = 0; s.dock.box.style.minHeight = "";
+  for (const at of s.seek ? [s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }, focus] : []) if (at) {
+    const f = s.frames[at.id];
+    bringIntoView(f.rg, at.i); bringIntoView(f.cg, at.j - f.cs);
+  }
+  s.seek = false;
   redraw(s);
   const cell = focus && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
   if (cell && cell !== s.parent.activeElement) cell.focus({ preventScroll: true });
@@ -828,7 +880,7 @@ function takeData(s, data) {
     for (const id of [rule.in, rule.left, rule.right, rule.bias]) if (id) (s.users[id] ??= new Set()).add(rule);
   }
   for (const id in s.users) s.users[id] = [...s.users[id]];
-  if (!same) { stopPlaying(s); s.tick = null; s.hover = null; if (s.focus && !s.frames[s.focus.id]) s.focus = null; }
+  if (!same) { s.seek = true; stopPlaying(s); s.tick = null; s.hover = null; if (s.focus && !s.frames[s.focus.id]) s.focus = null; }
   if (s.editor && !s.frames[s.editor.id]) s.editor = null;
   takeEdits(s, fresh);
   takePin(s, fresh);
@@ -863,6 +915,7 @@ export default function ({ data, parentElement, setStateValue }) {
     s.observer.disconnect();
     document.removeEventListener("keydown", s.onEscape);
     document.fonts.removeEventListener("loadingdone", s.onFonts);
+    removeEventListener("resize", s.onHeight);
     stopPlaying(s); clearTimeout(s.sendTimer);
     STATES.delete(parentElement);
   };
