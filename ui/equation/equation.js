@@ -203,25 +203,28 @@ function fit(s) {
     }
     return n;
   };
-  // How many rows keep the lines and the dock in the first view: 21 rem stand above and below, 6.4 round a matrix.
-  const room = (n, px) => Math.floor(((innerHeight - 21 * rem) / Math.min(n, 2) - 6.4 * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
-  const tallest = Math.min(32, Math.max(...s.order.map((f) => f.nr)));
+  // How many rows on all lines together keep the first view: 21 rem stand above and below, 6.4 round each matrix.
+  const room = (n, px) => Math.floor((innerHeight - (21 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
+  const tallest = (inner) => Math.min(32, Math.max(0, ...s.order.filter((f) => f.rg.inner === inner).map((f) => f.nr)));
+  const results = tallest(false), summed = tallest(true), need = (n) => (Math.min(n, 2) - 1) * results + Math.max(results, summed);
   const tries = [1, 0.94, 0.88, 0.82, 0.76, 0.72].map((k) => [k * rem, most, 32]);
   for (let d = most - 1; d >= least; d--) tries.push([small, d, 32]);
   // A long sum is cut short before the results are: its terms are counted in the dock, its results are the point.
   const windows = (from, to) => [...cells(32 - 4).map((k) => [small, least, 32, 31 - k]),
     ...cells(from - to + 1).map((k) => [small, least, from - k, Math.min(4, from - k)])];
   const linesOf = ([px, d, limit, inner = limit]) => lines(px, d, (g) => g.inner ? inner : limit);
-  const within = (n, list) => list.find((t) => { const k = linesOf(t); return k <= n && (stack || t[0] <= small || tallest <= room(k, t[0])); });
+  const within = (n, list) => list.find((t) => { const k = linesOf(t); return k <= n && (stack || t[0] <= small || need(k) <= room(k, t[0])); });
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)])
     ?? within(3, windows(31, 6)) ?? within(9, [...tries, ...windows(31, 3)]);
   const [px, d, limit, inner = limit] = best ?? [small, -1, 32], n = best ? linesOf(best) : 1;
   const counts = () => groups.map((g) => g.count).join(), before = counts();
-  const inView = best ? Math.max(5, Math.min(room(n, px), n > 1 ? 12 : 32)) : 32;
-  const rows = tallest === inView + 1 ? tallest : inView;          // a window would be as tall
-  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.inner ? Math.min(inner, rows) : g.cols ? limit : rows);
+  // Two rows too many are shown all the same: the buttons of a window would be as tall.
+  const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(5, part);
+  const rows = best ? Math.min(fitting(results, Math.floor(total / few), 2 / few), n > 1 ? 12 : 32) : 32;
+  const terms = best ? fitting(summed, total - (few - 1) * Math.min(rows, results), 2) : 32;
+  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
   for (const g of groups) if (best && g.cols) {                          // what the lines leave free is used
-    const end = Math.min(g.hi - g.lo, g.inner ? rows : 32);
+    const end = Math.min(g.hi - g.lo, g.inner ? terms : 32);
     while (g.count < end) if (g.count += 1, lines(px, d, (h) => h.count) > n) { g.count -= 1; break; }
   }
   for (const g of groups) moveWindow(g, g.start);
