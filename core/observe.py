@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import NamedTuple
 
+import torch
+from torch import Tensor
+
+from core import derive
 from core.trace import Trace
 
 
@@ -43,3 +49,76 @@ def first_token(trace: Trace, layer: int, batch: int) -> FirstTokenFacts:
     """Whether the heads of a layer look at the first token; needs the trace to reach `weights`."""
     last = trace[f"blocks.{layer}.weights"][batch, :, -1]  # (H, Tk)
     return FirstTokenFacts(int((last.argmax(dim=-1) == 0).sum()), last.shape[0])
+
+
+class Part(NamedTuple):
+    """A tensor of the projections as one head sees it: its trace name, whether it is a parameter (the others follow
+    the input), its rows and columns, and how many of its numbers differ from those before any edit."""
+
+    name: str
+    parameter: bool
+    shape: tuple[int, int]
+    changed: int
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+
+def projection_parts(trace: Trace, layer: int, batch: int, head: int) -> list[Part]:
+    """X, the matrices and biases, and Q, K, V of one head, with what the learner's edits have moved."""
+    before = trace.unedited() if trace.edits else trace
+    block = f"blocks.{layer}."
+    names = [trace.attention_input(layer), *(f"{block}{kind}{letter}" for kind in "wb" for letter in "qkv"),
+             *(block + letter for letter in "qkv")]
+    parts = []
+    for name in names:
+        if name in trace:
+            now, then = (_of_head(one, name, batch, head) for one in (trace, before))
+            rows, columns = now.shape
+            parameter = name.rsplit(".", 1)[-1][0] in "wb"
+            parts.append(Part(name, parameter, (rows, columns), int((now != then).sum())))
+    return parts
+
+
+def head_columns(trace: Trace, name: str, head: int) -> tuple[int, int]:
+    """(first, count): the columns of a projection's matrix or bias that belong to a query head, or to the KV head that
+    it reads."""
+    width = trace.config.head_dim
+    place = head if name.rsplit(".", 1)[-1] in ("wq", "bq", "q_proj") else head // trace.config.group
+    return place * width, width
+
+
+def _of_head(trace: Trace, name: str, batch: int, head: int) -> Tensor:
+    matrix = derive.slice_of(trace, name, batch, head)
+    if name.rsplit(".", 1)[-1][0] not in "wb":
+        return matrix
+    first, count = head_columns(trace, name, head)
+    return matrix[:, first:first + count]
+
+
+class ProjectionFacts(NamedTuple):
+    """About one head's projections: which of Q, K, V have the identity for a matrix and so equal the input, which pairs
+    of them equal each other, which KV head is read and how many query heads share it."""
+
+    identity: list[str]
+    same: list[tuple[str, str]]
+    kv_head: int
+    group: int
+
+
+def projections(trace: Trace, layer: int, batch: int, head: int) -> ProjectionFacts:
+    """Facts about Q, K and V of one batch entry and query head, as data."""
+    block = f"blocks.{layer}."
+    x = derive.slice_of(trace, trace.attention_input(layer), batch, head)
+    made = {letter: derive.slice_of(trace, block + letter, batch, head) for letter in "qkv"}
+    return ProjectionFacts(
+        [letter for letter, matrix in made.items() if torch.equal(matrix, x) and _is_identity(
+            _of_head(trace, f"{block}w{letter}", batch, head))],
+        [(a, b) for a, b in itertools.combinations("qkv", 2) if torch.equal(made[a], made[b])],
+        head // trace.config.group, trace.config.group)
+
+
+def _is_identity(matrix: Tensor) -> bool:
+    return matrix.shape[0] == matrix.shape[1] and torch.equal(matrix, torch.eye(matrix.shape[0]))

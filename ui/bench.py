@@ -37,13 +37,14 @@ UNPINNED = "none"  # in the address: the learner let go of the cell that the pag
 
 _CHOICES: dict[str, tuple[Sequence[str], str]] = {
     "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
+    "bias": (("on",), ""),
 }
 # What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
 # are depends on the source, so of these only what no source has is unsound.
 _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
-            "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
+            "part": (1, _MANY), "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
 _SWITCHES = ("presenter", "transpose", "scale")
 
@@ -51,7 +52,8 @@ _SWITCHES = ("presenter", "transpose", "scale")
 @dataclass(frozen=True)
 class Bench:
     """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
-    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one."""
+    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one; `bias` is the
+    toy's."""
 
     language: str = i18n.DEFAULT
     source: str = SOURCES[0]
@@ -59,6 +61,7 @@ class Bench:
     text: str = DEFAULT_TEXT
     seed: int = 0
     sizes: ToySizes = DEFAULT_SIZES
+    bias: bool = False
     layer: int = 0
     head: int = 0
     batch: int = 0
@@ -118,6 +121,7 @@ def finish() -> None:
         "lang": st.session_state["lang"],
         "source": st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "",
         "example": st.session_state["example"],
+        "bias": st.session_state["bias"],
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
@@ -135,6 +139,7 @@ def current(example: str = EXAMPLES[0]) -> Bench:
     return Bench(
         language=state.get("lang", i18n.DEFAULT), source=source, example=chosen,
         text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
+        bias=state.get("bias") == "on",
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
         edits=dict(sorted(all_edits().get(scope, {}).items())))
@@ -290,6 +295,16 @@ def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> No
         st.session_state["example"] = st.session_state["_example"]
 
     st.selectbox(label, list(labels), format_func=dict(labels).get, key="_example", on_change=take)
+
+
+def bias_switch(label: str) -> None:
+    """Whether the toy's projections add a bias; holds on every page, though only one shows the switch."""
+    st.session_state["_bias"] = st.session_state.get("bias") == "on"
+
+    def take() -> None:
+        st.session_state["bias"] = "on" if st.session_state["_bias"] else ""
+
+    st.toggle(label, key="_bias", on_change=take)
 
 
 def whole_number(label: str, letter: str, low: int, high: int, default: int, *, where: Any = st, **more: Any) -> int:

@@ -238,3 +238,9 @@ def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
     """The computed tensors of one layer under their trace names; parameters are left out, they can be very large."""
     names = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
     return {name: trace[name].detach().cpu().numpy() for name in names}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A small table of texts; figures in it are already printed."""
+    lines = [head, ["---" for _column in head], *rows]
+    st.markdown("\n".join("| " + " | ".join(line) + " |" for line in lines))

@@ -58,7 +58,7 @@ def resolve(bench: Bench) -> Resolved:
 def _chosen(bench: Bench) -> Trace | None:
     """The chosen source's trace without edits, or None while the live model loads. Raises WorkbenchError."""
     if bench.source == "toy":
-        return _toy(bench.sizes, bench.seed)
+        return _toy(bench.sizes, bench.seed, bench.bias)
     if bench.source == "live":
         model = loader().model()
         return None if model is None else model.trace(bench.text)
@@ -73,8 +73,8 @@ def _worked(example: str) -> Trace:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _toy(sizes: ToySizes, seed: int) -> Trace:
-    return toy.toy(sizes, seed)
+def _toy(sizes: ToySizes, seed: int, bias: bool) -> Trace:
+    return toy.toy(sizes, seed, bias=bias)
 
 
 class Progress(NamedTuple):

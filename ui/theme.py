@@ -47,6 +47,7 @@ AXES: dict[str, Pair] = {
     "Dh": Pair("#c02455", "#f58ba8"),
     "H·Dh": Pair("#8a5a00", "#dfb04f"),
     "Hkv·Dh": Pair("#82501f", "#d6a277"),
+    "QKV": Pair("#8a5a00", "#dfb04f"),
     "F": Pair("#4f6a10", "#a9c95a"),
     "V": Pair("#5b4aa8", "#b6a8f5"),
     "L": Pair("#2b5c9e", "#8fb8f0"),
