@@ -129,3 +129,24 @@ def _heard(multiply: Callable[[], Tensor]) -> str:
     except RuntimeError as error:
         return str(error)
     raise ValueError("the shapes fit")
+
+
+MIXING = ("columns", "transposed", "kv_order")
+
+
+def mixing(trace: Trace, layer: int, kind: str) -> Comparison:
+    """A × V of a layer done wrong, (B, H, Tq, Dh).
+
+    "columns" takes the softmax over the queries in place of the keys (case B6). "transposed" multiplies Aᵀ with V.
+    "kv_order" lets query head h read KV head h mod Hkv in place of h // (H // Hkv), as `repeat` in place of
+    `repeat_interleave` does.
+    """
+    block = f"blocks.{layer}."
+    right, weights, v = (trace[block + name] for name in ("context", "weights", "v"))
+    if kind == "columns":
+        return _compare(right, ops.mix(ops.softmax(trace[block + "masked"].mT).mT, v), None)
+    if kind == "transposed":
+        return _compare(right, ops.mix(weights.mT, v), None)
+    if kind == "kv_order":
+        return _compare(right, ops.mix(weights, v.repeat(1, trace.config.group, 1, 1)), None)
+    raise UnknownOption("kind", kind, MIXING)

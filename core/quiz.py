@@ -13,7 +13,7 @@ BY_HAND = 8  # a dot product of up to that many terms can be asked for; above, o
 CLOSE = 0.01  # relative: the sum is right, the digits are not
 
 Verdict = Literal["right", "scaled", "swapped", "sign", "close", "wrong", "transposed", "other_role", "no_bias",
-                  "all_heads"]
+                  "all_heads", "mean", "heaviest"]
 
 
 class Question(NamedTuple):
@@ -112,6 +112,43 @@ def judge_projection(
         return "transposed"
     if _equal(answer, -question.answer, decimals):
         return "sign"
+    return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
+
+
+def mixing_question(trace: Trace, layer: int, batch: int, head: int, number: int) -> Question:
+    """The `number`-th question about AV of a head, from the last row up: an entry; or, where there are too many tokens
+    to sum by hand, the number of the key that a row takes most from."""
+    weights = derive.slice_of(trace, f"blocks.{layer}.weights", batch, head)
+    rows, keys = weights.shape
+    if keys > BY_HAND:
+        row = (rows - 1 - number) % rows
+        best = int(weights[row].argmax())
+        return Question("largest", row, best, float(weights[row, best]), best + 1.0)
+    context = derive.slice_of(trace, f"blocks.{layer}.context", batch, head)
+    columns = context.shape[1]
+    place = number % (rows * columns)
+    row, column = rows - 1 - place // columns, place % columns
+    value = float(context[row, column])
+    return Question("value", row, column, value, value)
+
+
+def judge_mixing(
+    trace: Trace, layer: int, batch: int, head: int, question: Question, answer: float, decimals: int,
+) -> Verdict:
+    """Whether an answer is right to the shown decimals, or which slip would give it: the plain mean of the values, the
+    value of the heaviest token alone, Aᵀ in place of A, the sign lost, digits missing."""
+    if question.kind == "largest":
+        return "right" if answer == question.answer else "wrong"
+    if _equal(answer, question.answer, decimals):
+        return "right"
+    weights, v = (derive.slice_of(trace, f"blocks.{layer}.{name}", batch, head) for name in ("weights", "v"))
+    column = v[:, question.column]
+    slips: dict[Verdict, float] = {
+        "mean": float(column.mean()), "heaviest": float(column[int(weights[question.row].argmax())]),
+        "transposed": float(weights[:, question.row] @ column), "sign": -question.answer}
+    for verdict, value in slips.items():
+        if _equal(answer, value, decimals):
+            return verdict
     return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
 
 

@@ -36,7 +36,7 @@ def draw(example: str) -> Resolved:
 
 def _worked(example: str) -> None:
     labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
-              "block_shared": _("The same block, one KV head")}
+              "block_shared": _("The same block, one KV head"), "d3_lab": _("Three tokens: 猫 追 球, from S on")}
     bench_module.example_choice(_("Example"), labels, default=example)
 
 

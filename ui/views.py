@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, So
 from ui.i18n import _
 
 PART = 16  # columns of a wide X that are shown at once
+WRITTEN_OUT = 16  # up to this width the chain from X to O begins with X and ends with O
 TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
 _TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot"}
@@ -194,3 +196,48 @@ def part(view: View, number: int) -> tuple[int, int] | None:
     """(first column, count) of that part of X, from 0; None where X is shown in full."""
     first = number * PART
     return None if parts(view) == 1 else (first, min(PART, view.trace.config.width - first))
+
+
+def chain(view: View) -> tuple[list[Frame], list[Rule]]:
+    """One head from X to the output, every step a frame: from Q, K and V on where X is wide, to AV where there is no
+    WO that can be written out."""
+    trace, name = view.trace, view.name
+    frames: list[Frame] = []
+    rules: list[Rule] = []
+    wide = trace.config.width > WRITTEN_OUT
+    if not wide:
+        frames, rules = projected(view, "qkv", None)
+    q, k = trace.steps[name("scores")].reads
+    ids = {name(letter): f"{letter}_made" for letter in "qv" if not wide}
+    turned = _("RoPE:") if trace.config.positions == "rope" and not wide else ""
+    if q not in ids:
+        ids[q] = "q"
+        frames.append(view.frame("q", q, sign=turned))
+    frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else "Q ×"))
+    masked = bool((trace["mask"] != 0).any())
+    steps = [("scores", "="), ("scaled", f"÷ {view.root()} ="), *([("masked", "=")] if masked else []),
+             ("weights", _("softmax →"))]
+    ids |= {k: "k", "mask": "mask"} | {name(short): short for short, _sign in steps}
+    if not masked:
+        ids[name("masked")] = "scaled"  # without a mask S + M is S
+    for short, sign in steps:
+        if short == "masked":
+            frames.append(view.frame("mask", "mask", sign="+"))
+        frames.append(view.frame(short, name(short), sign=sign, row_sums=short == "weights"))
+        rules.append(view.rule(name(short), ids))
+    if name("v") not in ids:
+        ids[name("v")] = "v"
+        frames.append(view.frame("v", name("v"), sign="×"))
+    ids[name("context")] = "context"
+    frames.append(view.frame("context", name("context"), sign="=" if wide else "× V ="))
+    rules.append(view.rule(name("context"), ids))
+    if not wide and name("attn_out") in trace:
+        made = name("attn_out")
+        concat, *parameters = trace.steps[made].reads
+        ids |= {read: read.rsplit(".", 1)[-1] for read in (concat, *parameters, made)}
+        signs = [_("all heads:"), "×", "+"]
+        frames += [view.frame(ids[read], read, sign=sign)
+                   for read, sign in zip((concat, *parameters), signs, strict=False)]
+        frames.append(view.frame(ids[made], made, sign="="))
+        rules.append(view.rule(made, ids))
+    return [replace(frame, compact=True, editable=False) for frame in frames], rules
