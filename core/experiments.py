@@ -14,6 +14,7 @@ from core.trace import Trace
 HEAD_WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 QUERIES = 512
 KEYS = 16
+SHIFTS = (0, 200, 12)  # lowest, highest and first number added to a row: 12 overflows float16, 90 float32
 
 
 class Saturation(NamedTuple):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
+import torch
 
 from core import live, masks, toy, worked
 from core.errors import WorkbenchError
@@ -73,6 +74,8 @@ def _masked(bench: Bench, trace: Trace) -> Trace:
     """The trace with the mask that the learner chose: everywhere, or on the live model from the layer on screen."""
     tokens = trace["mask"].shape[-1]
     mask = masks.build(bench.mask, tokens, min(bench.hidden, tokens)).to(trace["mask"].device)
+    if torch.equal(mask.expand_as(trace["mask"]), trace["mask"]):
+        return trace
     layer = min(bench.layer, trace.config.layers - 1) if bench.source == "live" else 0
     return trace.with_mask(mask, layer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import experiments, masks, mistakes, ops, snippets
+from core import experiments, masks, mistakes, ops, snippets, worked
 from core.quiz import Question
 from ui import bench as bench_module
 from ui import blocks, frame
@@ -146,7 +146,8 @@ def _look_for(bench: Bench, view: View, where: str) -> None:
         sentences.append(_("Nothing is left to read in row {rows}. The plain softmax of a row of −∞ is 0/0, NaN; here "
                            "such a row gets zero weights, and it is said.").format(rows=rows))
     if bench.source == "worked" and bench.example == "d3_lab":
-        sentences.append(_("The row of 追 is the document's; the other two rows are ours."))
+        sentences.append(_("The row of {token} is the document's; the other two rows are ours.").format(
+            token=worked.D3_TOKENS[1]))
     blocks.look_for(sentences)
 
 
@@ -163,7 +164,7 @@ def _broadcast(bench: Bench, view: View) -> None:
 
 def _overflow(view: View, pin: Pin | None) -> None:
     row = pin.row if pin else 0
-    shift = bench_module.whole_number(_("Added to every score of the row"), "shift", 0, 200, 12)
+    shift = bench_module.whole_number(_("Added to every score of the row"), "shift", *experiments.SHIFTS)
     st.markdown(blocks.overflow_table(experiments.overflows(view.trace, view.layer, *view.place, row, float(shift))))
     st.caption(_("Adding the same number to a whole row changes no weight. But exp of a large number is ∞ in a short "
                  "type, and ∞/∞ is NaN; subtracting the row's maximum first makes the largest exponent zero."))
