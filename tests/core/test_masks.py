@@ -1,14 +1,16 @@
 """The masks to choose from, what they leave to read, and the document's lab of three tokens."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from core import experiments, masks, mistakes, ops, worked
+from core import experiments, masks, mistakes, ops, snippets, worked
 from core.errors import SizeOutOfRange, UnknownOption
 from core.toy import ToySizes, toy
+from core.trace import Trace
 
 
 def allowed(kind: str, tokens: int, count: int) -> np.ndarray:
@@ -99,3 +101,19 @@ def test_a_shifted_row_overflows_in_the_short_type_first_and_its_stable_softmax_
         assert tuple(bool(torch.isfinite(found.naive).all()) for _, found in results) == finite
         for _, found in results:
             np.testing.assert_allclose(found.stable.float().numpy(), [0.140029, 0.283995, 0.575975], atol=0.04)
+
+
+@pytest.mark.parametrize("trace", [
+    worked.single_head("causal"), worked.block(1), worked.d3_lab(),
+    worked.single_head().with_mask(masks.build("padding", 3, 3)),
+    toy(ToySizes(batch=2, tokens=9, width=12, heads=6, kv_heads=2), 1),
+], ids=["single_head", "block", "d3_lab", "nothing left", "toy with a file"])
+def test_the_program_gives_the_page_s_weights(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = snippets.mask(trace, 0)
+    monkeypatch.chdir(tmp_path)
+    if program.file:
+        np.savez(program.file, **program.arrays)
+    found: dict[str, torch.Tensor] = {}
+    exec(program.code.replace("print(result)", ""), found)
+    torch.testing.assert_close(found["result"], trace["blocks.0.weights"], atol=1e-6, rtol=0)
+    assert "core" not in program.code
