@@ -12,6 +12,8 @@ from torch import Tensor
 from core import derive
 from core.trace import Trace
 
+SUM_SLACK = 1e-4  # how far float32 rounding may take a sum of weights from one
+
 
 class ScoreFacts(NamedTuple):
     """About one head's scores: the largest, where it stands first and at how many places, how many are negative of how
@@ -122,3 +124,48 @@ def projections(trace: Trace, layer: int, batch: int, head: int) -> ProjectionFa
 
 def _is_identity(matrix: Tensor) -> bool:
     return matrix.shape[0] == matrix.shape[1] and torch.equal(matrix, torch.eye(matrix.shape[0]))
+
+
+class MixingFacts(NamedTuple):
+    """About one head's weights and what they make of V; rows and keys from 0.
+
+    `telling` is the first of the rows that read most keys; `heaviest` the key with the last row's largest weight, which
+    stands at `heaviest_places`; `zeros` of `cells` weights are exactly 0; `broken` rows do not sum to one (rows that
+    nothing may be read in left out); `between` whether every number of AV lies between the smallest and the largest of
+    its column of V; `first_length` and `other_length` are the length of the first token's value and the mean length of
+    the others'; `kv_head` is the KV head that is read, by `group` query heads.
+    """
+
+    telling: int
+    last: int
+    heaviest: int
+    heaviest_places: int
+    weight: float
+    zeros: int
+    cells: int
+    broken: list[int]
+    between: bool
+    first_length: float
+    other_length: float
+    kv_head: int
+    group: int
+
+
+def mixing(trace: Trace, layer: int, batch: int, head: int) -> MixingFacts:
+    """Facts about A, V and AV of one batch entry and query head."""
+    block = f"blocks.{layer}."
+    weights, v, context = (derive.slice_of(trace, block + name, batch, head) for name in ("weights", "v", "context"))
+    last = weights[-1]
+    sums = weights.sum(dim=-1)
+    broken = ((sums - 1).abs() > SUM_SLACK) & (weights != 0).any(dim=-1)
+    low, high = v.amin(dim=0), v.amax(dim=0)
+    slack = SUM_SLACK * max(1.0, float(v.abs().max()))
+    readable = (weights != 0).any(dim=-1)
+    between = ((context >= low - slack) & (context <= high + slack)) | ~readable[:, None]
+    lengths = torch.linalg.vector_norm(v, dim=-1)
+    return MixingFacts(
+        int((weights != 0).sum(dim=-1).argmax()), len(weights) - 1, int(last.argmax()),
+        int((last == last.max()).sum()), float(last.max()), int((weights == 0).sum()), weights.numel(),
+        broken.nonzero().flatten().tolist(), bool(between.all()), float(lengths[0]),
+        float(lengths[1:].mean()) if len(lengths) > 1 else float(lengths[0]), head // trace.config.group,
+        trace.config.group)

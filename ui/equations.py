@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from core import notation
+from core.blend import Blend
 from core.layouts import Layouts
 from core.mistakes import Comparison
 from ui import bench as bench_module
@@ -107,3 +108,16 @@ def fused(view: View, found: Layouts, *, key: str, bench: Bench) -> None:
     frames.append(made("product", "QKV", "hidden", found.product[view.batch], source.rows, "="))
     rule = Matmul("product", "x", "fused", "D", None if found.bias is None else "fused_bias")
     equation(frames, [rule], key=key, decimals=bench.decimals, strings=default_strings(_))
+
+
+def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
+    """A row of weights chosen by hand × V = the blend."""
+    v = view.frame("v", view.name("v"), sign="×")
+    frames = [
+        Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("B"),
+              Axis("T", _("value →"), v.rows.labels), row_sums=True),
+        v,
+        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("B"), v.cols, sign="="),
+    ]
+    equation(frames, [Matmul("blend", "chosen", "v", "T")], key=key, decimals=bench.decimals,
+             strings=default_strings(_))
