@@ -143,8 +143,8 @@ def _look_for(bench: Bench, view: View, where: str) -> None:
             value=format_number(facts.leaked, bench.decimals)))
     if facts.empty_rows:
         rows = ", ".join(str(row + 1) for row in facts.empty_rows)
-        sentences.append(_("Nothing is left to read in row {rows}. The plain softmax of a row of −∞ is 0/0, NaN; here "
-                           "such a row gets zero weights, and it is said.").format(rows=rows))
+        sentences.append(_("Nothing is left to read in row {rows}. The plain softmax of a row of −∞ divides zero by "
+                           "zero and gives NaN; here such a row gets zero weights, and it is said.").format(rows=rows))
     if bench.source == "worked" and bench.example == "d3_lab":
         sentences.append(_("The row of {token} is the document's; the other two rows are ours.").format(
             token=worked.D3_TOKENS[1]))
@@ -154,10 +154,10 @@ def _look_for(bench: Bench, view: View, where: str) -> None:
 def _broadcast(bench: Bench, view: View) -> None:
     broadcast(view, bench, key="broadcast")
     sizes = view.trace.sizes
-    st.markdown(_("A padding mask [B,1,1,T] says for each key whether it is a real token; a causal mask [1,1,T,T] says "
-                  "who comes after whom. Added, they are repeated along every axis of size one: to [B,H,T,T], here "
-                  "{batch}×{heads}×{rows}×{columns}. Boolean masks mean opposite things in two PyTorch "
-                  "functions.").format(
+    st.markdown(_("A padding mask `[B,1,1,T]` says for each key whether it is a real token; a causal mask "
+                  "`[1,1,T,T]` says who comes after whom. Added, they are repeated along every axis of size one: to "
+                  "[B,H,T,T], here {batch}×{heads}×{rows}×{columns}. Boolean masks mean opposite things in two "
+                  "PyTorch functions.").format(
                       batch=sizes.get("B", 1), heads=view.trace.config.heads,
                       rows=view.trace["mask"].shape[-2], columns=view.trace["mask"].shape[-1]))
 
