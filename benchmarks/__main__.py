@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import interaction
+from benchmarks import interaction, startup, trace
 from benchmarks.report import Result, describe_machine, table
 
-BENCHMARKS: dict[str, Callable[[], Result]] = {"interaction": interaction.run}
+BENCHMARKS: dict[str, Callable[[], Result]] = {
+    "interaction": interaction.run, "startup": startup.run, "trace": trace.run,
+}
 JSON = Path(__file__).parent / "results.json"
 
 

@@ -101,6 +101,13 @@ def _step(key: str) -> Action:
     return press
 
 
+def _choose(key: str) -> Action:
+    """The first two segments of a choice in turn."""
+    def press(page: Page, turn: int) -> None:
+        page.locator(f".st-key-{key} button").nth(turn % 2).click()
+    return press
+
+
 def _slide(page: Page, turn: int) -> None:
     page.locator('.st-key-decimals [role="slider"], .st-key-decimals input').first.press(
         "ArrowLeft" if turn % 2 else "ArrowRight")
@@ -126,6 +133,8 @@ CONTROLS: dict[str, tuple[str, Action]] = {
     "scores: seed (toy)": ("/scores?source=toy", _step("seed")),
     "scores: edit a number": ("/scores", _edit),
     "scores: pin a cell": ("/scores", _pin),
+    "mask: where the mask is put": ("/mask", _choose("where")),
+    "mask: head (block)": ("/mask?example=block", _step("head")),
 }
 
 

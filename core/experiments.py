@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from core import ops
+from core.trace import Trace
 
 HEAD_WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 QUERIES = 512
 KEYS = 16
+SHIFTS = (0, 200, 12)  # lowest, highest and first number added to a row: 12 overflows float16, 90 float32
 
 
 class Saturation(NamedTuple):
@@ -62,6 +64,15 @@ def overflow(row: Tensor, dtype: torch.dtype) -> Overflow:
     scores = row.to(dtype)
     exponentials = torch.exp(scores)
     return Overflow(exponentials, exponentials / exponentials.sum(), ops.softmax(scores))
+
+
+def overflows(
+    trace: Trace, layer: int, batch: int, head: int, row: int, shift: float,
+) -> list[tuple[str, Overflow]]:
+    """One row of masked scores, `shift` added to each, through softmax in float16 and in float32."""
+    masked = trace[f"blocks.{layer}.masked"][batch, head]
+    scores = masked[min(row, masked.shape[0] - 1)] + shift
+    return [("float16", overflow(scores, torch.float16)), ("float32", overflow(scores, torch.float32))]
 
 
 def saturation(scores: Tensor) -> Saturation:

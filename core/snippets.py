@@ -6,11 +6,14 @@ every program and compares its result with the trace.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from core import ops
 from core.rope import frequencies
 from core.trace import Trace
 
@@ -48,6 +51,15 @@ def _edited(trace: Trace, name: str, variable: str) -> list[str]:
     """An assignment for each entry of a computed tensor that was edited."""
     cells = trace.edits.get(name, {})
     return [f"{variable}[{', '.join(map(str, index))}] = {number!r}  # edited" for index, number in cells.items()]
+
+
+def mask(trace: Trace, layer: int) -> Program:
+    """From S and the mask to the weights A (B, H, Tq, Tk)."""
+    inputs = {"scaled": trace[f"blocks.{layer}.scaled"], "mask": trace["mask"].float()}
+    body = ["# scaled (B, H, Tq, Tk); mask broadcasts over B and H: 0 may be read, -inf may not",
+            "masked = scaled + mask", "result = torch.softmax(masked, dim=-1).nan_to_num(0.0)  # a row of -inf: zeros",
+            "print(result)"]
+    return _program("mask", inputs, body)
 
 
 def _cut(trace: Trace, layer: int) -> bool:
@@ -128,4 +140,61 @@ def _nested(array: np.ndarray, indent: int) -> str:
 
 def _number(value: np.generic) -> str:
     """The shortest decimal that reads back to the same number of its type."""
-    return str(value.item()) if value.dtype.kind == "i" else repr(float(str(value)))
+    if value.dtype.kind == "i":
+        return str(value.item())
+    return repr(float(str(value))).replace("inf", "math.inf")
+
+
+def projections(trace: Trace, layer: int) -> Program:
+    """From X to Q, K and V, one head after the other in `result` (B, H + 2·Hkv, T, Dh), before any rotation: with one
+    fused product, as real code does it."""
+    config, block = trace.config, f"blocks.{layer}."
+    letters = ("q", "k", "v")
+    inputs = {"x": trace[trace.attention_input(layer)]}
+    inputs |= {f"{kind}{letter}": trace[f"{block}{kind}{letter}"] for kind in "wb" for letter in letters
+               if f"{block}{kind}{letter}" in trace}
+    q, kv = config.heads * config.head_dim, config.kv_heads * config.head_dim
+    body = ["# x (B, T, D), wq (D, H·Dh), wk and wv (D, Hkv·Dh)",
+            "w = torch.cat((wq, wk, wv), dim=1)  # (D, (H + 2·Hkv)·Dh): one product for all three"]
+    if config.qkv_bias:
+        body.append("b = torch.cat((bq, bk, bv))")
+    body.append(f"q, k, v = (x @ w{' + b' if config.qkv_bias else ''}).split([{q}, {kv}, {kv}], dim=-1)")
+    for letter in letters:
+        body += _edited(trace, f"{block}{letter}_proj", letter)
+    for letter, heads, axis in (("q", config.heads, "H"), ("k", config.kv_heads, "Hkv"), ("v", config.kv_heads, "Hkv")):
+        body.append(f"{letter} = {letter}.unflatten(-1, ({heads}, {config.head_dim})).transpose(1, 2)"
+                    f"  # (B, {axis}, T, Dh)")
+        cells = _edited(trace, block + letter, letter)
+        body += [f"{letter} = {letter}.clone()", *cells] if cells else []
+    body += ["result = torch.cat((q, k, v), dim=1)  # every head, Q before K before V", "print(result)"]
+    return _program("projections", inputs, body)
+
+
+def mixing(trace: Trace, layer: int) -> Program:
+    """The whole head in a few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
+    config, block = trace.config, f"blocks.{layer}."
+    q, k = trace.steps[block + "scores"].reads
+    inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
+    body = ["# q (B, H, T, Dh), k and v (B, Hkv, T, Dh)"]
+    if config.group > 1:
+        body += [f"{x} = {x}.repeat_interleave({config.group}, dim=1)  # (B, H, T, Dh): query head h reads KV head "
+                 f"h // {config.group}" for x in "kv"]
+    factor = trace.scales.get(layer)
+    scale = "/ math.sqrt(q.shape[-1])" if factor is None else f"* {factor!r}"
+    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *_edited(trace, block + "scores", "raw"),
+             f"scaled = raw {scale}", *_edited(trace, block + "scaled", "scaled")]
+    mask = trace["mask"]
+    size = mask.shape[-1]
+    if bool((mask != 0).any()):
+        if mask.shape[:2] == (1, 1) and torch.equal(mask[0, 0].cpu(), ops.causal_mask(size)):
+            body.append(f"allowed = torch.ones({size}, {size}).tril()  # causal: key j may be read by query i >= j")
+        else:
+            inputs["allowed"] = (mask == 0).long()
+        body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
+    empty = bool((trace[block + "masked"] == -math.inf).all(dim=-1).any())
+    body += [*_edited(trace, block + "masked", "scaled"),
+             f"weights = scaled.softmax(dim=-1){'.nan_to_num(0.0)' if empty else ''}  # (B, H, Tq, Tk)"
+             f"{', a row without keys gives zeros' if empty else ''}",
+             *_edited(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
+             *_edited(trace, block + "context", "result"), "print(result)"]
+    return _program("mixing", inputs, body)

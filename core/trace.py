@@ -242,6 +242,10 @@ class Trace:
                 merged.setdefault(name, {})[tuple(index)] = float(value)
         return self._variant(merged, self.scales)
 
+    def unedited(self) -> Self:
+        """The same trace with all edits taken back."""
+        return self._variant({}, self.scales)
+
     def with_scale(self, layer: int, scale: float) -> Self:
         """The same trace with another factor between `scores` and `scaled` of one layer."""
         return self._variant(self._edits, {**self.scales, layer: scale})

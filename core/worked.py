@@ -33,6 +33,21 @@ def single_head(mask: Mask = "none") -> Trace:
     return Trace(tokens=["1", "2", "3"], source="single_head", config=config, given=given)
 
 
+D3_TOKENS = ["猫", "追", "球"]
+
+
+def d3_lab(mask: Mask = "causal") -> Trace:
+    """The three-token lab of D3 §3, from its scaled scores on; no projection, so other sizes mean nothing here.
+
+    The document gives the row 1.2, 2.0, 0.4, which stands here as that of 追; the other two rows are ours.
+    """
+    config = ModelConfig(vocab=1, width=1, layers=1, heads=1, kv_heads=1, head_dim=1, ffn_width=1, max_positions=3,
+                         norm="none", positions="none", ffn="none")
+    given = {"blocks.0.scaled": torch.tensor([[[[1.6, 0.3, 0.9], [1.2, 2.0, 0.4], [0.5, 1.1, 1.8]]]]),
+             "mask": _mask(mask, 3)}
+    return Trace(tokens=D3_TOKENS, source="d3_lab", config=config, given=given)
+
+
 BLOCK_VOCABULARY = ["the", "cat", "sees", "a", "dog", "and", "it", "runs", "small", "red", "fast", "."]
 BLOCK_PROMPT = [0, 1, 2, 3]
 
@@ -141,4 +156,4 @@ _W_VOCAB = """
      1  2 -1 -2  2  0  0  1  0  1  1 -1
 """
 
-EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block}
+EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block, "d3_lab": d3_lab}

@@ -17,14 +17,14 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import derive
+from core import derive, masks
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
 from ui.equation import Edits, Frame, Pin, read_edits, read_pin
 
 SOURCES = ("worked", "toy", "live")
-EXAMPLES = ("single_head", "block", "block_shared")
+EXAMPLES = ("single_head", "block", "block_shared", "d3_lab")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
                 "V": "vocab", "L": "layers"}
 DEFAULT_SIZES = ToySizes()
@@ -37,12 +37,14 @@ UNPINNED = "none"  # in the address: the learner let go of the cell that the pag
 
 _CHOICES: dict[str, tuple[Sequence[str], str]] = {
     "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
+    "bias": (("on",), ""), "mask": (masks.KINDS, ""),
 }
 # What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
 # are depends on the source, so of these only what no source has is unsound.
 _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
+            "part": (1, _MANY), "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
 _SWITCHES = ("presenter", "transpose", "scale")
@@ -51,7 +53,8 @@ _SWITCHES = ("presenter", "transpose", "scale")
 @dataclass(frozen=True)
 class Bench:
     """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
-    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one."""
+    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one; `bias` is the
+    toy's; `mask` is the kind of mask ("" for the source's own), with its number `hidden`."""
 
     language: str = i18n.DEFAULT
     source: str = SOURCES[0]
@@ -59,6 +62,9 @@ class Bench:
     text: str = DEFAULT_TEXT
     seed: int = 0
     sizes: ToySizes = DEFAULT_SIZES
+    bias: bool = False
+    mask: str = ""
+    hidden: int = 1
     layer: int = 0
     head: int = 0
     batch: int = 0
@@ -118,14 +124,16 @@ def finish() -> None:
         "lang": st.session_state["lang"],
         "source": st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "",
         "example": st.session_state["example"],
+        "bias": st.session_state["bias"],
+        "mask": st.session_state["mask"],
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
     })
 
 
-def current(example: str = EXAMPLES[0]) -> Bench:
-    """The bench as it stands; `example` is what the page opens with while the learner has not chosen one."""
+def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
+    """The bench as it stands; `example` and `mask` are what the page opens with while the learner has not chosen."""
     state = st.session_state
     chosen = state.get("example") or example
     source = state.get("source", SOURCES[0])
@@ -135,9 +143,19 @@ def current(example: str = EXAMPLES[0]) -> Bench:
     return Bench(
         language=state.get("lang", i18n.DEFAULT), source=source, example=chosen,
         text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
+        bias=state.get("bias") == "on", mask=state.get("mask") or mask, hidden=_early("hidden", 1),
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
         edits=dict(sorted(all_edits().get(scope, {}).items())))
+
+
+def _early(key: str, default: int) -> int:
+    """A bound number whose field is drawn after it is needed: on a first run it still stands in the address only."""
+    if key in st.session_state:
+        return int(st.session_state[key])
+    raw = st.query_params.get(key, "")
+    low, high = _NUMBERS[key]
+    return int(raw) if raw.isascii() and raw.isdecimal() and low <= int(raw) <= high else default
 
 
 # Edits.
@@ -290,6 +308,27 @@ def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> No
         st.session_state["example"] = st.session_state["_example"]
 
     st.selectbox(label, list(labels), format_func=dict(labels).get, key="_example", on_change=take)
+
+
+def mask_choice(label: str, labels: Mapping[str, str], *, default: str) -> str:
+    """The kind of mask, which then holds on every page; `default` is what the source has by itself."""
+    st.session_state["_mask"] = st.session_state.get("mask") or default
+
+    def take() -> None:
+        st.session_state["mask"] = st.session_state["_mask"]
+
+    st.selectbox(label, list(labels), format_func=dict(labels).get, key="_mask", on_change=take)
+    return str(st.session_state["_mask"])
+
+
+def bias_switch(label: str) -> None:
+    """Whether the toy's projections add a bias; holds on every page, though only one shows the switch."""
+    st.session_state["_bias"] = st.session_state.get("bias") == "on"
+
+    def take() -> None:
+        st.session_state["bias"] = "on" if st.session_state["_bias"] else ""
+
+    st.toggle(label, key="_bias", on_change=take)
 
 
 def whole_number(label: str, letter: str, low: int, high: int, default: int, *, where: Any = st, **more: Any) -> int:

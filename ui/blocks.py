@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import io
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import streamlit as st
 
 from core import derive, notation
+from core.experiments import Overflow
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
@@ -84,6 +86,8 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
                 st.button(_("Try again"), on_click=sources.loader().forget, key="try-again")
     if resolved.loading:
         _loading()
+    if resolved.elsewhere:
+        st.info(_("The chosen example has no numbers for this stage, so you see this page's own. Your choice is kept."))
     problem = sources.loader().cache_problem() if resolved.source == "live" else None
     if problem is not None:
         st.warning(_("The unpacked weights cannot be kept in `{folder}` ({why}), so every start unpacks them again. "
@@ -138,6 +142,32 @@ def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
 def _digits(value: float, decimals: int, guard: bool) -> str:
     text = format_number(value, decimals).replace(theme.MINUS, "-")
     return f"({text})" if guard and value < 0 else text
+
+
+def softmax_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
+    """One weight in LaTeX: its exponential over the sum of the row's; hidden keys are left out, they add nothing."""
+    cell = derive.cell(trace, name, index)
+    row = [factor.value for (factor,) in cell.terms]
+    powers = [rf"e^{{{_digits(value, decimals, guard=False)}}}" for value in row if math.isfinite(value)]
+    if len(powers) > _LONG_SUM:
+        powers = [*powers[:_TERMS_AT_START], r"\cdots", powers[-1]]
+    place = rf"A_{{{index[-2] + 1},{index[-1] + 1}}}"
+    value = _digits(cell.value, decimals, guard=False)
+    if not math.isfinite(row[index[-1]]):
+        return rf"{place} = e^{{-\infty}} / \cdots = {value}"
+    own = _digits(row[index[-1]], decimals, guard=False)
+    return rf"{place} = \frac{{e^{{{own}}}}}{{{' + '.join(powers)}}} = {value}"
+
+
+def overflow_table(results: Sequence[tuple[str, Overflow]]) -> str:
+    """Rows of a Markdown table: for each type the exponentials, the plain quotient and the stable one."""
+    def cells(tensor: Any) -> str:
+        return " ".join(format_number(float(value), decimals=2) for value in tensor)
+
+    lines = ["| | " + " | ".join(("exp(s)", _("plain softmax"), _("stable softmax"))) + " |", "|---|---|---|---|"]
+    lines += [f"| {name} | {cells(found.exponentials)} | {cells(found.naive)} | {cells(found.stable)} |"
+              for name, found in results]
+    return "\n".join(lines)
 
 
 def number(value: float, decimals: int) -> str:
@@ -238,3 +268,9 @@ def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
     """The computed tensors of one layer under their trace names; parameters are left out, they can be very large."""
     names = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
     return {name: trace[name].detach().cpu().numpy() for name in names}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A small table of texts; figures in it are already printed."""
+    lines = [head, ["---" for _column in head], *rows]
+    st.markdown("\n".join("| " + " | ".join(line) + " |" for line in lines))

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from torch import Tensor
 
+from core import notation
+from core.blend import Blend
+from core.layouts import Layouts
 from core.mistakes import Comparison
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.views import View
@@ -68,3 +72,52 @@ def untransposed(view: View, result: Comparison) -> tuple[Frame, Rule]:
     frame = view.frame("product", view.name("q"), sign="=")
     return (replace(frame, name="product", label="QK", role="score", values=values, slice="", cut=False),
             Matmul("product", "q", "k", "Dh"))
+
+
+def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench, batch: int, head: int) -> None:
+    """What is right of the tensor `name`, what the wrong way makes of it, and the difference, on one scale; `head` is
+    that of the tensor."""
+    if result.wrong is None or result.difference is None:
+        return
+    right, wrong, difference = (tensor[batch, head].detach().float().cpu().numpy()
+                                for tensor in (result.right, result.wrong, result.difference))
+    bound = float(np.abs(np.concatenate([right, wrong])).max())
+    symbol = notation.symbol(name)
+    parts = (("wrong", "", _("wrong {symbol}"), wrong), ("right", "", _("right {symbol}"), right),
+             ("difference", _("wrong − right ="), _("difference"), difference))
+    frames = [replace(view.frame(id, name, sign=sign), name=id, label=label.format(symbol=symbol), values=values,
+                      shade=(-bound, bound), cut=False) for id, sign, label, values in parts]
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
+             strings=default_strings(_))
+
+
+def fused(view: View, found: Layouts, *, key: str, bench: Bench) -> None:
+    """X × [WQ WK WV] = [Q K V] for all heads, each column named; only where the fused matrix can be written out."""
+    x = view.trace.attention_input(view.layer)
+    labels = [f"{letter.upper()}{column + 1}" for letter, (first, count) in zip("qkv", found.parts, strict=True)
+              for column in range(count)]
+
+    def made(id: str, label: str, role: str, matrix: Tensor, rows: Axis, sign: str) -> Frame:
+        values = np.ascontiguousarray(matrix.detach().float().cpu().numpy())
+        return Frame(id, id, label, role, values, rows, Axis("QKV", "", labels), sign)
+
+    source = view.frame("x", x, words=(_("token ↓"), ""))
+    frames = [source, made("fused", "WQKV", "parameter", found.fused, Axis("D"), "×")]
+    if found.bias is not None:
+        frames.append(made("fused_bias", "bQKV", "parameter", found.bias[None], Axis("B"), "+"))
+    frames.append(made("product", "QKV", "hidden", found.product[view.batch], source.rows, "="))
+    rule = Matmul("product", "x", "fused", "D", None if found.bias is None else "fused_bias")
+    equation(frames, [rule], key=key, decimals=bench.decimals, strings=default_strings(_))
+
+
+def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
+    """A row of weights chosen by hand × V = the blend."""
+    v = view.frame("v", view.name("v"), sign="×")
+    frames = [
+        Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("B"),
+              Axis("T", _("value →"), v.rows.labels), row_sums=True),
+        v,
+        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("B"), v.cols, sign="="),
+    ]
+    equation(frames, [Matmul("blend", "chosen", "v", "T")], key=key, decimals=bench.decimals,
+             strings=default_strings(_))

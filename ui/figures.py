@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from core.blend import Plane
 from core.experiments import ScaleRow
 
 _HEIGHT = 320
+_MARKER = 12
 _DASH = {"predicted": "dot"}  # besides colour, so that the curves are told apart without it
 _MODE = {"predicted": "lines", "measured": "markers"}
 _SYMBOL = {"unscaled": "diamond"}
@@ -46,4 +48,39 @@ def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours:
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["width"])
     figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0})
+    return figure
+
+
+def blend_plane(
+    plane: Plane, chosen: Sequence[float], *, row: int, labels: Sequence[str], words: Mapping[str, str],
+    colours: Mapping[str, str],
+) -> go.Figure:
+    """The values of one head in the plane of their first two features with their convex hull, the outputs, the output
+    of `row`, and the blend that was `chosen` (x, y).
+
+    `labels` name the values (empty: none are written); `words` and `colours` have the keys "values", "outputs", "row",
+    "chosen", and `words` also "x" and "y".
+    """
+    corners = [*plane.corners, *plane.corners[:1]]
+    figure = go.Figure()
+    figure.add_trace(go.Scatter(
+        x=[float(plane.values[key, 0]) for key in corners], y=[float(plane.values[key, 1]) for key in corners],
+        mode="lines", fill="toself", hoverinfo="skip", showlegend=False, opacity=0.5,
+        line={"color": colours["values"], "width": 1}))
+    points = {
+        "values": (plane.values.tolist(), "square", list(labels)),
+        "outputs": (plane.outputs.tolist(), "circle-open", []),
+        "row": ([plane.outputs[row].tolist()], "circle", []),
+        "chosen": ([list(chosen)], "x", []),
+    }
+    for name, (places, symbol, texts) in points.items():
+        figure.add_trace(go.Scatter(
+            x=[place[0] for place in places], y=[place[1] for place in places], name=words[name],
+            mode="markers+text" if texts else "markers", text=texts or None, textposition="top center",
+            cliponaxis=False,
+            marker={"color": colours[name], "symbol": symbol, "size": _MARKER}))
+    figure.update_xaxes(title_text=words["x"])
+    figure.update_yaxes(title_text=words["y"], scaleanchor="x")
+    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+                         legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,8 +46,13 @@ def here() -> Here:
 def look() -> tuple[Bench, sources.Resolved]:
     """The bench and the trace it selects, with edits made since the run began; for pages and their fragments.
 
-    Layer, head and batch entry are kept within what the trace has.
+    Layer, head and batch entry are kept within what the trace has. An example that does not reach this stage is left
+    chosen, and the page shows its own instead.
     """
-    bench = bench_module.current(here().stage.example)
+    page = here().stage
+    bench = bench_module.current(page.example, page.mask)
     resolved = sources.resolve(bench)
+    if f"blocks.0.{page.needs}" not in resolved.trace:
+        bench = replace(bench, source="worked", example=page.example)
+        resolved = sources.resolve(bench)._replace(elsewhere=True)
     return sources.within(bench, resolved.trace), resolved

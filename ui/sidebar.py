@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import worked
 from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
@@ -36,7 +37,8 @@ def draw(example: str) -> Resolved:
 
 def _worked(example: str) -> None:
     labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
-              "block_shared": _("The same block, one KV head")}
+              "block_shared": _("The same block, one KV head"),
+              "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS))}
     bench_module.example_choice(_("Example"), labels, default=example)
 
 

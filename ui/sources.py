@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
+import torch
 
-from core import live, toy, worked
+from core import live, masks, toy, worked
 from core.errors import WorkbenchError
 from core.live import errors as live_errors
 from core.toy import ToySizes
@@ -28,7 +29,8 @@ class Resolved(NamedTuple):
     """The trace to show, the kind of source it really comes from, and what stands in the way of the chosen one.
 
     `unfit` lists edits that do not exist in it; `error` is why the chosen source gave nothing; `loading` is true while
-    the live model is on its way.
+    the live model is on its way, `elsewhere` when the page shows its own example because the chosen one does not
+    reach it.
     """
 
     trace: Trace
@@ -37,6 +39,7 @@ class Resolved(NamedTuple):
     unfit: list[str]
     error: WorkbenchError | None = None
     loading: bool = False
+    elsewhere: bool = False
 
 
 def resolve(bench: Bench) -> Resolved:
@@ -45,6 +48,8 @@ def resolve(bench: Bench) -> Resolved:
     try:
         trace = _chosen(bench)
         if trace is not None:
+            if bench.mask:
+                trace = _masked(bench, trace)
             fit, unfit = bench_module.fitting(trace, bench.edits)
             bench_module.remember("good", (bench.source, bench.scope, trace))
             return Resolved(trace.edited(fit) if fit else trace, bench.source, bench.scope, unfit)
@@ -58,11 +63,21 @@ def resolve(bench: Bench) -> Resolved:
 def _chosen(bench: Bench) -> Trace | None:
     """The chosen source's trace without edits, or None while the live model loads. Raises WorkbenchError."""
     if bench.source == "toy":
-        return _toy(bench.sizes, bench.seed)
+        return _toy(bench.sizes, bench.seed, bench.bias)
     if bench.source == "live":
         model = loader().model()
         return None if model is None else model.trace(bench.text)
     return _worked(bench.example)
+
+
+def _masked(bench: Bench, trace: Trace) -> Trace:
+    """The trace with the mask that the learner chose: everywhere, or on the live model from the layer on screen."""
+    tokens = trace["mask"].shape[-1]
+    mask = masks.build(bench.mask, tokens, min(bench.hidden, tokens)).to(trace["mask"].device)
+    if torch.equal(mask.expand_as(trace["mask"]), trace["mask"]):
+        return trace
+    layer = min(bench.layer, trace.config.layers - 1) if bench.source == "live" else 0
+    return trace.with_mask(mask, layer)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -73,8 +88,8 @@ def _worked(example: str) -> Trace:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _toy(sizes: ToySizes, seed: int) -> Trace:
-    return toy.toy(sizes, seed)
+def _toy(sizes: ToySizes, seed: int, bias: bool) -> Trace:
+    return toy.toy(sizes, seed, bias=bias)
 
 
 class Progress(NamedTuple):

@@ -9,7 +9,8 @@ from ui.i18n import N_
 
 class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
-    `example` is the worked example that the page opens with: the documents' own where they have one."""
+    `example` is the worked example that the page opens with: the documents' own where they have one; `mask` the mask
+    that it opens with ("": the example's own); `needs` the block's tensor without which it makes no sense."""
 
     slug: str
     section: str
@@ -17,6 +18,8 @@ class Stage(NamedTuple):
     question: str
     symbol: str
     example: str = "block"
+    mask: str = ""
+    needs: str = "in"
 
 
 SECTIONS = {
@@ -30,11 +33,14 @@ STAGES = (
     Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]"),
     Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]"),
     Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
-    Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]"),
+    Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]",
+          "single_head"),
     Stage("scores", "attention", N_("Scores"), N_("How well does each query match each key?"), "[B,H,T,T]",
           "single_head"),
-    Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,T,T]"),
-    Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]"),
+    Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,T,T]",
+          "single_head", mask="causal", needs="scaled"),
+    Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]",
+          "single_head"),
     Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]"),
     Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]"),
     Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]"),

@@ -47,8 +47,10 @@ AXES: dict[str, Pair] = {
     "Dh": Pair("#c02455", "#f58ba8"),
     "H·Dh": Pair("#8a5a00", "#dfb04f"),
     "Hkv·Dh": Pair("#82501f", "#d6a277"),
+    "QKV": Pair("#8a5a00", "#dfb04f"),
     "F": Pair("#4f6a10", "#a9c95a"),
     "V": Pair("#5b4aa8", "#b6a8f5"),
+    "1": Pair("#5a6270", "#a9b1bd"),
     "L": Pair("#2b5c9e", "#8fb8f0"),
 }
 
@@ -148,3 +150,8 @@ def _plain(value: Decimal) -> str:
 def curve_colours() -> dict[str, str]:
     """Colours of curves, readable on both themes and told apart by the colour-blind (blue against orange, and grey)."""
     return {"measured": "#3b82c4", "scaled": "#3b82c4", "unscaled": "#c9702b", "predicted": "#808890"}
+
+
+def blend_colours() -> dict[str, str]:
+    """Colours of the picture of a blend; the symbols tell them apart as well."""
+    return {"values": "#808890", "outputs": "#3b82c4", "row": "#3b82c4", "chosen": "#c9702b"}

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
-from core import derive, notation
+from core import derive, notation, observe
 from core.trace import Index, Trace, registered
 from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax
 from ui.i18n import _
+
+PART = 16  # columns of a wide X that are shown at once
+WRITTEN_OUT = 16  # up to this width the chain from X to O begins with X and ends with O
+TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
 _TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot"}
 # Axes whose entries are tokens; all others are counted.
@@ -35,10 +42,11 @@ class View:
 
     def frame(
         self, id: str, name: str, *, transposed: bool = False, editable: bool = False, sign: str = "",
-        words: tuple[str, str] = ("", ""), columns: tuple[int, int] | None = None, **more: Any,
+        words: tuple[str, str] = ("", ""), columns: tuple[int, int] | None = None,
+        part: tuple[int, int] | None = None, **more: Any,
     ) -> Frame:
         """The slice of tensor `name` as a frame; `words` say its rows and columns, `columns` (offset, count) takes a
-        part of them: a head's own block of a large parameter."""
+        part of them: a head's own block of a large parameter. `part` (offset, count) does so with the rows."""
         values = derive.slice_of(self.trace, name, self.batch, self.head).numpy()
         axes = self.trace.axes(name)
         letters = axes[-2:] if len(axes) > 1 else ("", axes[-1])
@@ -46,7 +54,10 @@ class View:
         if columns is not None:
             offset, count = columns
             values = values[:, offset:offset + count]
-        rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0]))
+        top, height = part or (0, values.shape[0])
+        rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0])[top:top + height], top,
+                    values.shape[0])
+        values = values[top:top + height]
         cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total)
         if transposed:
             values, rows, cols = np.ascontiguousarray(values.T), cols, rows
@@ -85,6 +96,11 @@ class View:
     def value(self, name: str, index: Index) -> float:
         """The number at a full index."""
         return float(self.trace[name][index])
+
+    def matrix(self, values: Tensor) -> np.ndarray:
+        """The slice on screen of a (B or 1, H or 1, rows, columns) tensor that is not in the trace, float32."""
+        batch, head = (min(at, size - 1) for at, size in zip(self.place, values.shape, strict=False))
+        return np.ascontiguousarray(values[batch, head].detach().float().cpu().numpy())
 
     def token_name(self, place: int) -> str:
         """A token in a sentence: its number, and its text where the tokens have any."""
@@ -144,3 +160,84 @@ class View:
 def _letter(axis: str) -> str:
     """The letter shown for an axis: queries and keys are both tokens, and heads stand side by side in a projection."""
     return {"Tq": "T", "Tk": "T", "HDh": "H·Dh", "HkvDh": "Hkv·Dh", "P": "T", "": "B"}.get(axis, axis)
+
+
+def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple[list[Frame], list[Rule]]:
+    """One X and, for each of `letters`, its matrix (and bias) and what this head makes of X, before any rotation.
+
+    `window` (offset, count) takes a part of the axis that the product sums over, where X is too wide to be written out.
+    """
+    x = view.trace.attention_input(view.layer)
+    symbol = notation.symbol(x)
+    frames = [view.frame("x", x, editable=True, words=(_("token ↓"), ""), columns=window)]
+    rules = []
+    for letter in letters:
+        made = view.name(f"{letter}_proj")
+        parameter, *bias = view.trace.steps[made].reads[1:]
+        block = observe.head_columns(view.trace, parameter, view.head)
+        ids = {x: "x", parameter: f"w{letter}", made: f"{letter}_made"}
+        frames.append(view.frame(ids[parameter], parameter, editable=True, columns=block, part=window,
+                                 sign="×" if len(frames) == 1 else f"{symbol} ×"))
+        for name in bias:
+            ids[name] = f"b{letter}"
+            frames.append(view.frame(ids[name], name, editable=True, sign="+", columns=block))
+        frames.append(view.frame(ids[made], view.name(letter), sign="=", words=(_("token ↓"), "")))
+        rules.append(view.rule(made, ids))
+    return frames, rules
+
+
+def parts(view: View) -> int:
+    """Into how many parts X is cut to be shown: one where it can be written out in full."""
+    width = view.trace.config.width
+    return 1 if width <= MAX_SIDE else math.ceil(width / PART)
+
+
+def part(view: View, number: int) -> tuple[int, int] | None:
+    """(first column, count) of that part of X, from 0; None where X is shown in full."""
+    first = number * PART
+    return None if parts(view) == 1 else (first, min(PART, view.trace.config.width - first))
+
+
+def chain(view: View) -> tuple[list[Frame], list[Rule]]:
+    """One head from X to the output, every step a frame: from Q, K and V on where X is wide, to AV where there is no
+    WO that can be written out."""
+    trace, name = view.trace, view.name
+    frames: list[Frame] = []
+    rules: list[Rule] = []
+    wide = trace.config.width > WRITTEN_OUT
+    if not wide:
+        frames, rules = projected(view, "qkv", None)
+    q, k = trace.steps[name("scores")].reads
+    ids = {name(letter): f"{letter}_made" for letter in "qv" if not wide}
+    turned = _("RoPE:") if trace.config.positions == "rope" and not wide else ""
+    if q not in ids:
+        ids[q] = "q"
+        frames.append(view.frame("q", q, sign=turned))
+    frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else "Q ×"))
+    masked = bool((trace["mask"] != 0).any())
+    steps = [("scores", "="), ("scaled", f"÷ {view.root()} ="), *([("masked", "=")] if masked else []),
+             ("weights", _("softmax →"))]
+    ids |= {k: "k", "mask": "mask"} | {name(short): short for short, _sign in steps}
+    if not masked:
+        ids[name("masked")] = "scaled"  # without a mask S + M is S
+    for short, sign in steps:
+        if short == "masked":
+            frames.append(view.frame("mask", "mask", sign="+"))
+        frames.append(view.frame(short, name(short), sign=sign, row_sums=short == "weights"))
+        rules.append(view.rule(name(short), ids))
+    if name("v") not in ids:
+        ids[name("v")] = "v"
+        frames.append(view.frame("v", name("v"), sign="×"))
+    ids[name("context")] = "context"
+    frames.append(view.frame("context", name("context"), sign="=" if wide else "× V ="))
+    rules.append(view.rule(name("context"), ids))
+    if not wide and name("attn_out") in trace:
+        made = name("attn_out")
+        concat, *parameters = trace.steps[made].reads
+        ids |= {read: read.rsplit(".", 1)[-1] for read in (concat, *parameters, made)}
+        signs = [_("all heads:"), "×", "+"]
+        frames += [view.frame(ids[read], read, sign=sign)
+                   for read, sign in zip((concat, *parameters), signs, strict=False)]
+        frames.append(view.frame(ids[made], made, sign="="))
+        rules.append(view.rule(made, ids))
+    return [replace(frame, compact=True, editable=False) for frame in frames], rules

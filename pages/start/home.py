@@ -16,7 +16,8 @@ st.markdown(_(
     "worked by hand, in sizes of your own, or from a real model on your own sentence."))
 blocks.notices(resolved, place.dropped)
 blocks.shape_strip("home", resolved.trace)
-st.page_link(place.built["scores"], label=_("Begin with the scores: point at a number and read how it came about"),
+st.page_link(place.built["projections"], label=_("Begin with the projections: point at a number and read how it came "
+                                                  "about"),
              icon=":material/arrow_forward:")
 for section, title in SECTIONS.items():
     stages = [entry for entry in STAGES if entry.section == section and entry.slug != "home"]

@@ -240,7 +240,7 @@ def test_the_choices_hold_from_page_to_page(page: Page, url: str) -> None:
     page.locator(".strip").wait_for()
     expect(page.locator("[role=gridcell]")).to_have_count(0)
     expect(page.locator(".strip .sizes")).to_contain_text("T=3")
-    links.last.click()
+    page.get_by_role("link", name="Scores", exact=True).click()
     page.locator("[role=gridcell]").first.wait_for()
     settled(page)
     assert digits(page) == before

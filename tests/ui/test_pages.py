@@ -24,6 +24,7 @@ from ui import address, sources
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
 SCORES = "pages/attention/scores.py"
+MASK = "pages/attention/mask.py"
 
 
 def pages() -> list[str]:
@@ -154,11 +155,15 @@ def test_a_page_shows_the_numbers_of_its_source(page: str, source: str, lang: st
     assert not at.exception
     assert messages(at) == []
     sections = [section.proto.id for section in at.expander]
-    for key in ("from", "predict", "wrong", "experiment", "code", "share"):
+    for key in ("from", "predict", "predict-mask", "wrong", "experiment", "softmax", "overflow", "broadcast", "code",
+                "share"):
         at.session_state[f"open-{key}"] = True
     at.run()
     assert not at.exception
-    count = assert_shows(at, trace_of(source, model), batch=batch, head=head)
+    trace = trace_of(source, model)
+    if page == MASK and source == "single_head":  # the mask page opens with the causal mask of D0 §7
+        trace = worked.single_head("causal")
+    count = assert_shows(at, trace, batch=batch, head=head)
     assert count >= (4 if page == SCORES else 0) + (6 if page == SCORES and source != "live" else 0)
     assert len(sections) == len(at.expander)
 

@@ -11,7 +11,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,35 @@ class Difference:
         return {"op": "difference"} | vars(self)
 
 
-Rule = Matmul | Scale | Add | Softmax | Difference
+@dataclass(frozen=True)
+class Unary:
+    """out = op of source: "exp" of each cell, or one column: "rowmax" the largest of each row, "rowsum" its sum."""
+
+    op: Literal["exp", "rowmax", "rowsum"]
+    out: str
+    source: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": self.op, "out": self.out, "in": self.source}
+
+
+@dataclass(frozen=True)
+class Binary:
+    """out = left (op) right cell by cell, "difference", "multiply" or "divide"; a one-column `right` serves every
+    column."""
+
+    op: Literal["difference", "multiply", "divide"]
+    out: str
+    left: str
+    right: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return dict(vars(self))
+
+
+Rule = Matmul | Scale | Add | Softmax | Difference | Unary | Binary
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ export function parseNumber(text) {
   return Number.isFinite(v) ? Number(fullValue(v)) : null;
 }
 
+const REDUCES = { rowmax: true, rowsum: true };            // rules that make one column out of rows
 const printed = (text) => text === "≈0" ? 0 : Number(text.replace("−", "-").replace("∞", "Infinity"));
 const inBrackets = (text) => text[0] === "−" ? `(${text})` : text;
 
@@ -69,6 +70,7 @@ function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${i},${j}`; }
 function isEdited(s, f, i, j) { return s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
 // What made the cell: a cell that was edited by hand does not follow its frame's rule.
 function makerOf(s, f, i, j) { return isEdited(s, f, i, j) ? undefined : s.maker[f.id]; }
+function colOf(f, j) { return f.cols.total === 1 ? 0 : j; }        // and a one-column operand every column
 function rowOf(f, i) { return f.rows.total === 1 ? 0 : i; }        // a one-row operand serves every row
 
 // The cells that a rule reads for out[i, j], each given to visit(frame, i, j).
@@ -81,8 +83,11 @@ function eachSource(s, rule, i, j, visit) {
   } else if (rule.op === "softmax") {
     const f = F[rule.in];
     for (let c = f.c0; c < f.c0 + f.nc; c++) visit(f, i, c);
-  } else if (rule.op === "scale") visit(F[rule.in], i, j);
-  else { visit(left, i, j); visit(right, rowOf(right, i), j); }
+  } else if (REDUCES[rule.op]) {
+    const f = F[rule.in];
+    for (let c = f.c0; c < f.c0 + f.nc; c++) visit(f, i, c);
+  } else if (rule.op === "scale" || rule.op === "exp") visit(F[rule.in], i, j);
+  else { visit(left, i, j); visit(right, rowOf(right, i), colOf(right, j)); }
 }
 
 // The cells that a rule makes from (i, j) of frame f.
@@ -94,7 +99,9 @@ function eachUse(s, rule, f, i, j, visit) {
     if (rule.left === f.id) row(i);
     if (rule.right === f.id || rule.bias === f.id) column(j - f.cs);
   } else if (rule.op === "softmax") row(i);
-  else if (rule.right === f.id && f.rows.total === 1) column(j);
+  else if (REDUCES[rule.op]) visit(out, i, 0);
+  else if (rule.right === f.id && f.rows.total === 1 && out.rows.total !== 1) column(j);
+  else if (rule.right === f.id && f.cols.total === 1) row(i);
   else visit(out, i, j);
 }
 
@@ -125,7 +132,7 @@ function groupAxes(s) {
       join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); join(r.left + "/c", r.right + "/r");
       if (r.bias) join(r.bias + "/c", r.out + "/c");
     } else for (const g of [r.in, r.left, r.right]) if (g) {
-      join(g + "/c", r.out + "/c");
+      if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");
     }
   }
@@ -451,12 +458,26 @@ function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
+  if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
+  if (rule.op === "exp") {
+    const x = value(F[rule.in], i, j), text = x === undefined ? "" : show(s, x);
+    return x === undefined ? { missing: true } : { text: `e^(${text})`, hand: Math.exp(printed(text)) };
+  }
   const a = value(rule.op === "scale" ? F[rule.in] : left, i, j);
-  const b = rule.op === "scale" ? rule.divisor : value(right, rowOf(right, i), j);
+  const b = rule.op === "scale" ? rule.divisor : value(right, rowOf(right, i), colOf(right, j));
   if (a === undefined || b === undefined) return { missing: true };
   const x = show(s, a), y = show(s, b), [p, q] = [printed(x), printed(y)];
-  if (rule.op === "scale") return { text: `${x}⁀÷⁀${inBrackets(y)}`, hand: p / q };
-  return rule.op === "add" ? { text: `${x}⁀+⁀${inBrackets(y)}`, hand: p + q } : { text: `${x}⁀−⁀${inBrackets(y)}`, hand: p - q };
+  const [sign, hand] = { scale: ["÷", p / q], divide: ["÷", p / q], add: ["+", p + q], multiply: ["×", p * q] }[rule.op] ?? ["−", p - q];
+  return { text: `${x}⁀${sign}⁀${inBrackets(y)}`, hand };
+}
+
+// A row brought down to one number: its largest, or its sum.
+function reductionStep(s, rule, f, i) {
+  if (f.nc < f.cols.total) return { missing: true };
+  const row = cells(f.nc).map((c) => value(f, i, c + f.c0)), texts = row.map((v) => show(s, v));
+  if (row.some(Number.isNaN)) return { text: "?", hand: NaN };
+  if (rule.op === "rowmax") return { text: `max(${texts.join("; ")})`, hand: Math.max(...texts.map(printed)) };
+  return { text: joinTerms(s, texts.map((t, k) => k ? inBrackets(t) : t)), hand: texts.reduce((sum, t) => sum + printed(t), 0) };
 }
 
 function productStep(s, rule, left, right, i, j) {

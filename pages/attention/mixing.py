@@ -1,0 +1,263 @@
+"""Mixing: A × V. Each output row is a blend of the values, in the proportions of one row of weights."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import blend, mistakes, observe, ops, quiz, snippets
+from ui import bench as bench_module
+from ui import blocks, equations, figures, frame, theme, views
+from ui.bench import Bench
+from ui.equation import Pin
+from ui.exercise import Exercise
+from ui.i18n import _
+from ui.sources import Resolved
+from ui.theme import format_number
+from ui.views import View
+
+_FIRST_ROW = 2  # the row whose weights can be chosen when the section is opened
+
+
+@st.fragment
+def lab() -> None:
+    """Everything that changes with an edit, a pin or a switch of this page."""
+    bench, resolved = frame.look()
+    view = View(resolved.trace, layer=bench.layer, batch=bench.batch, head=bench.head,
+                editable=resolved.scope is not None)
+    exercise = Exercise(
+        "mixing-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
+        lambda number: quiz.mixing_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: quiz.judge_mixing(
+            view.trace, view.layer, *view.place, question, answer, bench.decimals))
+    asked = exercise.question
+    formula_at = st.container()
+    pin = _equation(bench, resolved, view, asked)
+    with formula_at:
+        _formula(view, None if asked else pin, bench.decimals)
+    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
+    blocks.edit_notices(resolved)
+    _look_for(bench, resolved, view)
+    for title, key, body in (
+        (_("Choose the weights of a row yourself"), "blend", lambda: _blend(bench, view, asking=asked is not None)),
+        (_("The whole chain, from X to the output"), "chain", lambda: _chain(bench, resolved, view,
+                                                                           asking=asked is not None)),
+        (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
+        (_("PyTorch"), "code", lambda: blocks.program(
+            snippets.mixing(view.trace, view.layer), [ops.attend, ops.mix], key="mixing")),
+        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="mixing")),
+    ):
+        blocks.folded(title, key, body)
+    blocks.check_line(view.trace.check_step(view.name("context")))
+    blocks.check_line(view.trace.check(view.layer))
+    bench_module.finish()
+
+
+def _equation(bench: Bench, resolved: Resolved, view: View, asked: quiz.Question | None) -> Pin | None:
+    """Draw A × V = AV; returns the pinned cell if it lies in AV, else the telling one."""
+    weights, v, context = (view.name(short) for short in ("weights", "v", "context"))
+    frames = [
+        view.frame("weights", weights, editable=True, words=(_("query: reads ↓"), _("key: is read →")), row_sums=True),
+        view.frame("v", v, editable=True, sign="×", words=(_("value ↓"), "")),
+        view.frame("context", context, sign="=", words=(_("query ↓"), "")),
+    ]
+    ids = {found.name: found.id for found in frames}
+    telling = view.pin(frames[-1], row=observe.mixing(view.trace, view.layer, *view.place).telling, col=0)
+    hidden = [("context", asked.row, asked.column)] if asked and asked.kind == "value" else []
+    pin = equations.drawn(frames, [view.rule(context, ids)], key="mixing", bench=bench, resolved=resolved, view=view,
+                          telling=telling, hidden=hidden)
+    return pin if pin is not None and pin.id == "context" else telling
+
+
+def _formula(view: View, pin: Pin | None, decimals: int) -> None:
+    symbols = r"(AV)_{i} = \sum_{j} A_{ij}\,V_{j}"
+    if pin is None:
+        blocks.formula(symbols, "")
+        return
+    name = view.name("context")
+    index = view.index(name, pin.row, pin.col)
+    value = blocks.number(view.value(name, index), decimals)
+    edited = index in view.trace.edits.get(name, {})
+    total = "" if edited else f"{blocks.sum_in_digits(view.trace, name, index, decimals)} = "
+    blocks.formula(symbols, f"(AV)_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+
+
+def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
+    facts = observe.mixing(view.trace, view.layer, *view.place)
+    sentences = [
+        _("Row i of AV is a blend of the rows of V, in the proportions of row i of A: the scores decided how much, the "
+          "values are what is taken."),
+    ]
+    if facts.heaviest_places == 1:
+        sentences.append(_("In the last row {query} takes most from {key}: {weight}.").format(
+            query=view.token_name(facts.last), key=view.token_name(facts.heaviest),
+            weight=format_number(facts.weight, bench.decimals)))
+    else:
+        sentences.append(_("In the last row {count} tokens share the largest weight, {weight}.").format(
+            count=facts.heaviest_places, weight=format_number(facts.weight, bench.decimals)))
+    if facts.zeros:
+        sentences.append(_("{zeros} of {cells} weights are exactly zero: what may not be read adds nothing, however "
+                           "large its value is.").format(zeros=facts.zeros, cells=facts.cells))
+    else:
+        sentences.append(_("No weight is zero: every token adds something to every row, a little at least."))
+    if facts.broken:
+        sentences.append(_("These rows of A no longer sum to one, so what they give is no average any more: "
+                           "{rows}.").format(rows=", ".join(str(row + 1) for row in facts.broken)))
+    sentences.append(
+        _("Every number of AV lies between the smallest and the largest of its column of V: a blend invents nothing.")
+        if facts.between else
+        _("Some numbers of AV lie outside the range of their column of V, which no average can: a number was edited."))
+    if facts.group > 1:
+        sentences.append(_("V is that of KV head {kv}, which {group} query heads share; each takes its own blend of "
+                           "it.").format(kv=facts.kv_head + 1, group=facts.group))
+    if resolved.source == "live":
+        sentences += [
+            _("The value of the first token has length {first}, those of the others {other} on average. Where it is "
+              "short, a head that looks at the first token takes almost nothing: a way to do nothing.").format(
+                  first=format_number(facts.first_length, bench.decimals),
+                  other=format_number(facts.other_length, bench.decimals)),
+            _("These are the true numbers of the model in this file, whose weights were dequantised from four bits; "
+              "the original's differ slightly."),
+        ]
+    blocks.look_for(sentences)
+
+
+def _asking() -> None:
+    st.caption(_("Answer or skip the question first: the right numbers stand here."))
+
+
+def _blend(bench: Bench, view: View, *, asking: bool) -> None:
+    """Sliders for the weights of one row, the blend they make, and the picture."""
+    if asking:
+        _asking()
+        return
+    count = view.trace[view.name("weights")].shape[-2]
+    left, right = st.columns(2)
+    with left:
+        row = bench_module.whole_number(_("Row of A (of {count})").format(count=count), "row", 1, count, _FIRST_ROW) - 1
+        own = blend.row_of(view.trace, view.layer, *view.place, row)
+        chosen = _sliders(bench, view, row, own)
+    made = blend.blend(own, chosen)
+    plane = blend.plane(view.trace, view.layer, *view.place)
+    with right:
+        if plane is None:
+            st.caption(_("With a head width of one there is no plane to draw."))
+        else:
+            _picture(view, plane, made, row)
+    equations.blended(view, made, key="blended", bench=bench)
+    if not made.given:
+        st.caption(_("All weights are zero, so nothing is taken. A softmax never gives that by itself."))
+    else:
+        st.caption(_("Your weights add up to {given} and are divided by that, so that the row sums to one.").format(
+            given=format_number(made.given, bench.decimals)))
+
+
+def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, float]:
+    """The chosen weights by key; they start at the row's own."""
+    count = bench_module.recall("blend-resets", 0)
+    chosen = {}
+    for key, weight in own.offered.items():
+        place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, count)
+        chosen[key] = st.slider(view.token_name(key), min_value=min(0.0, weight), max_value=max(1.0, weight),
+                                value=weight, step=0.001, key=f"blend-{place}")
+    if len(own.offered) < len(own.weights):
+        st.caption(_("The {count} heaviest keys of this row; the others keep their weights.").format(
+            count=len(own.offered)))
+    if st.button(_("Back to the row's own weights"), key="blend-reset"):
+        bench_module.remember("blend-resets", count + 1)
+        st.rerun(scope="fragment")
+    return chosen
+
+
+def _picture(view: View, plane: blend.Plane, made: blend.Blend, row: int) -> None:
+    few = len(plane.values) <= blend.MOST_CHOSEN
+    labels = [f"V{place + 1}" for place in range(len(plane.values))] if few else []
+    words = {"values": _("rows of V"), "outputs": _("rows of AV"), "chosen": _("your blend"),
+             "row": _("row {row} of AV").format(row=row + 1), "x": _("first feature of the head"),
+             "y": _("second feature of the head")}
+    st.plotly_chart(
+        figures.blend_plane(plane, made.place, row=row, labels=labels, words=words,
+                            colours=theme.blend_colours()),
+        width="stretch", config={"displayModeBar": False}, key="blend-plane",
+        alt=_("The rows of V as points in a plane with their hull; the blend is a point inside it."))
+    st.caption(_("The shaded area is what the rows of V span. Weights that are not negative and sum to one never leave "
+                 "it.") + ("" if view.trace.config.head_dim == blend.PLANE else " " + _(
+                     "Only the first two features of a head are drawn; it has {count}.").format(
+                         count=view.trace.config.head_dim)))
+
+
+def _chain(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> None:
+    """Every step of one head in one picture; pointing at a cell lights all that it was made from."""
+    if asking:
+        _asking()
+        return
+    frames, rules = views.chain(view)
+    equations.drawn(frames, rules, key="chain", bench=bench, resolved=resolved, view=view, telling=None, pinning=False)
+    if "attn_out" not in {found.id for found in frames}:
+        st.caption(_("The chain ends with AV: with a single head and no WO this is the output O already.")
+                   if view.name("attn_out") not in view.trace else
+                   _("X and WO are too wide here to be written out: the chain runs from Q, K and V to AV."))
+    elif view.trace.config.heads > 1:
+        st.caption(_("Z holds the AV of all heads side by side; the other heads came about in the same way."))
+
+
+def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
+    def ask(question: quiz.Question) -> str:
+        if question.kind == "value":
+            return _("What is AV[{row},{column}]? Its cell shows ? until you answer.").format(
+                row=question.row + 1, column=question.column + 1)
+        return _("From which key does row {row} take most? Answer with the key's number.").format(row=question.row + 1)
+
+    def reveal(question: quiz.Question) -> str:
+        value = format_number(question.score, bench.decimals)
+        if question.kind == "value":
+            return _("AV[{row},{column}] = {value}.").format(
+                row=question.row + 1, column=question.column + 1, value=value)
+        return _("In row {row} it is {key}, with {value}.").format(
+            row=question.row + 1, key=view.token_name(question.column), value=value)
+
+    exercise.draw(ask, reveal, {
+        "right": _("Right."),
+        "mean": _("That is the plain average of the column of V: each value counts by its weight."),
+        "heaviest": _("That is the value of the heaviest key alone: the others count too, by their weights."),
+        "transposed": _("That takes a column of A in place of its row: row i of A belongs to row i of AV."),
+        "sign": _("The size is right, the sign is not."),
+        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
+        "wrong": _("No."),
+    })
+
+
+def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
+    if asking:
+        _asking()
+        return
+    labels = {"columns": _("Softmax over the columns"), "transposed": _("Aᵀ × V"),
+              "kv_order": _("The wrong KV head")}
+    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mixup", default="columns",
+                               required=True)
+    result = mistakes.mixing(view.trace, view.layer, kind)
+    largest = result.largest(*view.place)
+    explained = {
+        "columns": _("Each row of A says how one query divides its attention, so the softmax runs over the keys. Over "
+                     "the queries the columns sum to one and the rows do not: what comes out is no average."),
+        "transposed": _("A is square when queries and keys are the same tokens, so its transpose fits. But then each "
+                        "row collects by who reads it, not by what it reads."),
+        "kv_order": _("With fewer KV heads than query heads, neighbouring query heads share one. Repeating the KV "
+                      "heads as a whole, in place of each one in turn, gives a head the values of another."),
+    }
+    if kind == "kv_order" and 1 in (view.trace.config.group, view.trace.config.kv_heads):
+        st.markdown(explained[kind] + " " + _(
+            "Here nothing changes: every query head has its own KV head, or there is only one. Choose a toy with fewer "
+            "KV heads than query heads, but more than one."))
+        return
+    equations.beside(view, result, view.name("context"), key="mixing-mistake", bench=bench, batch=view.batch,
+                     head=view.head)
+    st.markdown(explained[kind] + " " + (
+        _("Largest difference in this head: {value}.").format(value=format_number(largest, bench.decimals))
+        if largest else _("In this head nothing changes; look at another.")))
+
+
+_bench, _resolved = frame.look()
+blocks.page_header("mixing", frame.here().built)
+blocks.notices(_resolved, frame.here().dropped)
+blocks.shape_strip("mixing", _resolved.trace)
+lab()
