@@ -94,6 +94,8 @@ def test_an_example_that_does_not_reach_a_stage_is_kept_and_explained(page: Page
 
 def test_a_question_hides_the_row_of_the_mask(page: Page, url: str) -> None:
     visit(page, f"{url}/mask?lang=en&example=block")
+    wait_for_slice(page, worked.block(), "blocks.0.weights")
+    settled(page)
     before = digits(page)
     section = unfold(page, "predict-mask")
     section.locator(".st-key-mask-question-ask button").click()
