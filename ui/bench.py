@@ -177,12 +177,6 @@ def discard_edits(scope: str, name: str | None = None) -> None:
     _replaced()
 
 
-def replace_edits(edits: address.ScopedEdits) -> None:
-    """Put saved edits in place of the present ones."""
-    st.session_state["_edits"] = edits
-    _replaced()
-
-
 def fitting(
     trace: Trace, edits: Mapping[str, Mapping[Index, float]],
 ) -> tuple[dict[str, dict[Index, float]], list[str]]:
