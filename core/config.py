@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self, get_args
 
-from core.errors import Indivisible, SizeOutOfRange, UnknownOption, UnsupportedModel
+from core.errors import Indivisible, NotJson, SizeOutOfRange, UnknownOption, UnsupportedModel
 from core.rope import frequencies
 
 Norm = Literal["rms", "layer", "none"]
@@ -16,6 +17,7 @@ Positions = Literal["none", "sinusoidal", "learned", "rope"]
 FeedForward = Literal["relu", "gelu", "gelu_tanh", "swiglu", "none"]
 Pairing = Literal["half", "adjacent"]
 
+LONGEST_JSON = 100_000  # characters; published configs have a few thousand
 MAX_SIZE = 10_000_000  # nothing a published config says is larger; keeps arithmetic on sizes exact and bounded
 
 
@@ -116,6 +118,17 @@ class ModelConfig:
         if not isinstance(kind, str) or kind not in _READERS:
             raise UnsupportedModel(kind, sorted(_READERS))
         return cls(**_READERS[kind](raw))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read the text of a `config.json`. Raises NotJson, and what `from_hf` raises."""
+        try:
+            if len(text) > LONGEST_JSON:
+                raise NotJson(len(text), LONGEST_JSON)
+            raw = json.loads(text)
+        except (ValueError, RecursionError):
+            raise NotJson(len(text), LONGEST_JSON) from None
+        return cls.from_hf(raw)
 
     def with_(self, **changes: Any) -> Self:
         """A copy with `changes`, checked again."""

@@ -64,6 +64,14 @@ class UnsupportedModel(ConfigError):
         super().__init__(f"model type {model_type!r} is not supported{why and ': ' + why}; supported: {self.supported}")
 
 
+class NotJson(ConfigError):
+    """A text of `length` characters that is no JSON, or longer than the `limit` that is read."""
+
+    def __init__(self, length: int, limit: int) -> None:
+        self.length, self.limit = length, limit
+        super().__init__(f"{length} characters that are no JSON text of at most {limit}")
+
+
 class ShapeError(WorkbenchError, ValueError):
     """Shapes that do not fit; `rule` says what must hold."""
 

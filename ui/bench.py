@@ -17,12 +17,15 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import derive, masks
+from core import derive, masks, notation
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
 from ui.equation import Edits, Frame, Pin, read_edits, read_pin
 
+# Sizes on the map, where nothing is computed; Dh = 0 stands for D ÷ H.
+MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
+              "Dh": (0, 4096), "F": (1, 1_000_000), "V": (1, 1_000_000), "L": (1, 1000)}
 SOURCES = ("worked", "toy", "live")
 EXAMPLES = ("single_head", "block", "block_shared", "d3_lab")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
@@ -37,7 +40,7 @@ UNPINNED = "none"  # in the address: the learner let go of the cell that the pag
 
 _CHOICES: dict[str, tuple[Sequence[str], str]] = {
     "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
-    "bias": (("on",), ""), "mask": (masks.KINDS, ""),
+    "bias": (("on",), ""), "mask": (masks.KINDS, ""), "notation": (tuple(notation.NOTATIONS), notation.DEFAULT),
 }
 # What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
 # are depends on the source, so of these only what no source has is unsound.
@@ -45,6 +48,7 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "part": (1, _MANY), "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
 _SWITCHES = ("presenter", "transpose", "scale")
@@ -111,7 +115,7 @@ def begin(locale: str | None) -> list[str]:
         notices.append("unknown_choice")
     _choose(recall("chosen", {}))
     remember("chosen", {})
-    i18n.use(st.session_state["lang"])
+    i18n.use(st.session_state["lang"], st.session_state["notation"])
     return notices
 
 
@@ -126,6 +130,7 @@ def finish() -> None:
         "example": st.session_state["example"],
         "bias": st.session_state["bias"],
         "mask": st.session_state["mask"],
+        "notation": st.session_state["notation"] if st.session_state["notation"] != notation.DEFAULT else "",
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
@@ -315,6 +320,13 @@ def mask_choice(label: str, labels: Mapping[str, str], *, default: str) -> str:
     return str(st.session_state["_mask"])
 
 
+def pick(label: str, labels: Mapping[str, str], current: str, take: Callable[[str], None], *, key: str) -> None:
+    """A choice that shows `current` and, when another is picked, hands that to `take` before the next run."""
+    st.session_state[f"_{key}"] = current
+    st.selectbox(label, list(labels), format_func=dict(labels).get, key=f"_{key}",
+                 on_change=lambda: take(st.session_state[f"_{key}"]))
+
+
 def bias_switch(label: str) -> None:
     """Whether the toy's projections add a bias; holds on every page, though only one shows the switch."""
     st.session_state["_bias"] = st.session_state.get("bias") == "on"
@@ -330,10 +342,9 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     held = st.session_state.get(letter)
     if held is not None and not low <= held <= high:
         st.session_state[letter] = min(max(int(held), low), high)
-    else:  # always the same default: what differs from it is what Streamlit writes into the address
-        more["value"] = min(max(default, low), high)
-    value = where.number_input(label, min_value=low, max_value=high, step=1, key=letter, bind="query-params",
-                               persist_state="session", **more)
+    # Always the same default: what differs from it is what Streamlit writes into the address.
+    value = where.number_input(label, min_value=low, max_value=high, value=min(max(default, low), high), step=1,
+                               key=letter, bind="query-params", persist_state="session", **more)
     return int(value if value is not None else default)
 
 
@@ -341,6 +352,37 @@ def size_range(letter: str) -> tuple[int, int, int]:
     """Lowest, highest and default value of a toy size."""
     name = SIZE_LETTERS[letter]
     return (*LIMITS[name], getattr(DEFAULT_SIZES, name))
+
+
+def map_size(letter: str, label: str, default: int, *, where: Any = st, **more: Any) -> int:
+    """The field of one of the map's sizes."""
+    return whole_number(label, f"m{letter}", *MAP_LIMITS[letter], default, where=where, **more)
+
+
+def map_held(letter: str, default: int) -> int:
+    """One of the map's sizes before its field is drawn."""
+    return _early(f"m{letter}", default)
+
+
+def set_map_sizes(sizes: Mapping[str, int]) -> None:
+    """Put sizes (axis letter → size) into the map's fields, before these are drawn; each is kept within its limits."""
+    for letter, (low, high) in MAP_LIMITS.items():
+        if letter in sizes:
+            st.session_state[f"m{letter}"] = min(max(sizes[letter], low), high)
+
+
+def set_toy(sizes: Mapping[str, int]) -> None:
+    """Make these sizes (axis letter → size) the toy's, and the toy the source."""
+    for letter in SIZE_LETTERS:
+        st.session_state[letter] = sizes[letter]
+    st.session_state["source"] = "toy"
+
+
+def fits_toy(sizes: Mapping[str, int]) -> bool:
+    """Whether the toy can be made with these sizes: within its limits, and with heads of width D ÷ H."""
+    within = all(low <= sizes[letter] <= high
+                 for letter, (low, high) in ((letter, LIMITS[name]) for letter, name in SIZE_LETTERS.items()))
+    return within and sizes["D"] == sizes["H"] * sizes["Dh"] and sizes["H"] % sizes["Hkv"] == 0
 
 
 def seed_range() -> tuple[int, int, int]:

@@ -13,26 +13,29 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core import derive, notation
+from core import derive
 from core.experiments import Overflow
+from core.notation import AXES
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, sources, theme
+from ui import errors, i18n, sources, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.stages import STAGES, stage
 from ui.theme import format_number
 
-# The main line from ids to logits: symbol, axis letters, the slugs of the stages that work on it.
+# The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
-    ("ids", ("B", "T"), ("tokens",)), ("X", ("B", "T", "D"), ("embedding",)),
-    ("Q K V", ("B", "H", "T", "Dh"), ("projections", "rope")), ("S", ("B", "H", "T", "T"), ("scores", "mask")),
-    ("AV", ("B", "H", "T", "Dh"), ("mixing",)), ("O", ("B", "T", "D"), ("heads",)),
-    ("FFN", ("B", "T", "F"), ("ffn",)), ("Y", ("B", "T", "D"), ("block", "norms")),
+    ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope")), ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
+    ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads",)),
+    ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )
 _PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
+_SAME_COLOUR = {"Tq": "T", "Tk": "T"}  # queries and keys are both tokens
+_SHORT = 3  # characters of an axis letter that is no word
 _LONG_SUM = 4  # terms written out in a formula before the middle is left out
 _TERMS_AT_START = 2
 
@@ -65,15 +68,31 @@ def shape_strip(slug: str, trace: Trace) -> None:
     """The main line with axis letters in their colours, this stage lit, and the sizes that this trace has."""
     sizes = trace.sizes
     boxes = []
-    for symbol, axes, slugs in _MAIN_LINE:
-        letters = ",".join(f'<b class="axis-{axis}">{axis}</b>' for axis in axes)
+    for names, axes, slugs in _near(slug):
+        symbol = " ".join(map(i18n.symbol, names.split()))
+        letters = ",".join(map(axis_html, axes))
         lit = ' aria-current="step" class="lit"' if slug in slugs else ""
         boxes.append(f"<li{lit}><span>{html.escape(symbol)}</span> [{letters}]</li>")
     present = [axis for axis in ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L") if axis in sizes]
-    numbers = " ".join(f'<span><b class="axis-{axis}">{axis}</b>={sizes[axis]}</span>' for axis in present)
+    numbers = " ".join(f"<span>{axis_html(axis)}={sizes[axis]}</span>" for axis in present)
     title = html.escape(_("Shapes along the main line"))
     st.html(f'<div class="strip"><ol tabindex="0" aria-label="{title}">{"".join(boxes)}</ol>'
             f'<p class="sizes">{numbers}</p></div>')
+
+
+def _near(slug: str) -> Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """The main line, or where letters are words, the stage's part of it and what stands before and after."""
+    place = next((k for k, (_names, _axes, slugs) in enumerate(_MAIN_LINE) if slug in slugs), None)
+    if place is None or max(len(i18n.axis(letter)) for letter in _MAIN_LINE[0][1]) <= _SHORT:
+        return _MAIN_LINE
+    return _MAIN_LINE[max(place - 1, 0):place + 2]
+
+
+def axis_html(axis: str) -> str:
+    """An axis letter in the notation in use and in its colour; a literal size stays as it is."""
+    if axis not in AXES:
+        return html.escape(axis)
+    return f'<b class="axis-{_SAME_COLOUR.get(axis, axis)}">{html.escape(i18n.axis(axis))}</b>'
 
 
 def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
@@ -127,7 +146,7 @@ def formula(symbols: str, numbers: str) -> None:
     """A formula in symbols, and again with the current numbers put in ("" for none); both in LaTeX."""
     with st.container(horizontal=True, key="formula"):
         for text in filter(None, (symbols, numbers)):
-            st.markdown(f"$\\displaystyle {text}$")
+            st.markdown(f"$\\displaystyle {i18n.in_latex(text)}$")
 
 
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
@@ -219,7 +238,7 @@ def edit_notices(resolved: sources.Resolved) -> None:
         st.markdown(_("Edited numbers: {count}.").format(count=count))
         for name in cut:
             st.markdown(_("{symbol} was edited by hand and no longer follows from what comes before it there.").format(
-                symbol=notation.symbol(name)))
+                symbol=i18n.symbol(name)))
         st.button(_("Take all edits back"), on_click=bench_module.discard_edits, args=(resolved.scope,), key="revert")
 
 
@@ -235,7 +254,7 @@ def check_line(check: Check | None) -> None:
     if check is None:
         st.caption(_("Check: an edit stands in between, so there is nothing to compare with."))
         return
-    name = notation.symbol(check.name)
+    name = i18n.symbol(check.name)
     compared = {
         "float64": _("{symbol} against the same step in float64"),
         "stream": _("the block's output, written out step by step, against torch's fused forward pass"),

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from core import notation
 from core.blend import Blend
 from core.layouts import Layouts
 from core.mistakes import Comparison
 from ui import bench as bench_module
+from ui import i18n
 from ui.bench import Bench
 from ui.equation import Axis, Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.i18n import _
@@ -70,7 +70,8 @@ def untransposed(view: View, result: Comparison) -> tuple[Frame, Rule]:
         raise ValueError("there is no product to show")
     values = result.wrong[view.place].detach().float().cpu().numpy()
     frame = view.frame("product", view.name("q"), sign="=")
-    return (replace(frame, name="product", label="QK", role="score", values=values, slice="", cut=False),
+    return (replace(frame, name="product", label=" ".join(map(i18n.symbol, "qk")), role="score", values=values,
+                    slice="", cut=False),
             Matmul("product", "q", "k", "Dh"))
 
 
@@ -82,7 +83,7 @@ def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench,
     right, wrong, difference = (tensor[batch, head].detach().float().cpu().numpy()
                                 for tensor in (result.right, result.wrong, result.difference))
     bound = float(np.abs(np.concatenate([right, wrong])).max())
-    symbol = notation.symbol(name)
+    symbol = i18n.symbol(name)
     parts = (("wrong", "", _("wrong {symbol}"), wrong), ("right", "", _("right {symbol}"), right),
              ("difference", _("wrong − right ="), _("difference"), difference))
     frames = [replace(view.frame(id, name, sign=sign), name=id, label=label.format(symbol=symbol), values=values,
@@ -94,7 +95,7 @@ def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench,
 def fused(view: View, found: Layouts, *, key: str, bench: Bench) -> None:
     """X × [WQ WK WV] = [Q K V] for all heads, each column named; only where the fused matrix can be written out."""
     x = view.trace.attention_input(view.layer)
-    labels = [f"{letter.upper()}{column + 1}" for letter, (first, count) in zip("qkv", found.parts, strict=True)
+    labels = [f"{i18n.symbol(letter)}{column + 1}" for letter, (first, count) in zip("qkv", found.parts, strict=True)
               for column in range(count)]
 
     def made(id: str, label: str, role: str, matrix: Tensor, rows: Axis, sign: str) -> Frame:
@@ -102,7 +103,7 @@ def fused(view: View, found: Layouts, *, key: str, bench: Bench) -> None:
         return Frame(id, id, label, role, values, rows, Axis("QKV", "", labels), sign)
 
     source = view.frame("x", x, words=(_("token ↓"), ""))
-    frames = [source, made("fused", "WQKV", "parameter", found.fused, Axis("D"), "×")]
+    frames = [source, made("fused", "WQKV", "parameter", found.fused, Axis("D", letter=i18n.axis("D")), "×")]
     if found.bias is not None:
         frames.append(made("fused_bias", "bQKV", "parameter", found.bias[None], Axis("B"), "+"))
     frames.append(made("product", "QKV", "hidden", found.product[view.batch], source.rows, "="))
@@ -115,7 +116,7 @@ def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
     v = view.frame("v", view.name("v"), sign="×")
     frames = [
         Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("B"),
-              Axis("T", _("value →"), v.rows.labels), row_sums=True),
+              Axis("T", _("value →"), v.rows.labels, letter=i18n.axis("Tk")), row_sums=True),
         v,
         Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("B"), v.cols, sign="="),
     ]

@@ -7,8 +7,11 @@ from typing import Any
 
 from core import errors
 from core.live import errors as live_errors
+from core.notation import AXES
+from ui import i18n
 from ui.i18n import N_, _
 
+_LONGEST_NAME = 40  # characters of a name from a file that a message repeats
 _SIZE_NAMES = {
     "width": "D", "heads": "H", "kv_heads": "Hkv", "head_dim": "Dh", "ffn_width": "F", "vocab": "V", "layers": "L",
     "batch": "B", "tokens": "T", "seed": N_("seed"),
@@ -25,7 +28,7 @@ def explain(error: errors.WorkbenchError) -> str:
 
 def _size(field: str) -> str:
     name = _SIZE_NAMES.get(field, field)
-    return _(name)
+    return i18n.axis(name) if name in AXES else _(name)
 
 
 def _indivisible(error: Any) -> str:
@@ -73,10 +76,25 @@ def _invalid(error: Any) -> str:
              "Install the model package again.")
 
 
+def _not_json(error: Any) -> str:
+    if error.length > error.limit:
+        return _("The text has {length} characters; a config has at most {limit}.").format(
+            length=error.length, limit=error.limit)
+    return _("This is no JSON text. Copy the whole file, from the first brace to the last.")
+
+
+def _unsupported(error: Any) -> str:
+    kind = "".join(letter for letter in str(error.model_type) if letter.isalnum() or letter in "-_. ")[:_LONGEST_NAME]
+    return _("The model type “{kind}” cannot be used here. Supported: {supported}.").format(
+        kind=kind or "?", supported=", ".join(error.supported))
+
+
 _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
     errors.Indivisible: _indivisible,
     errors.SizeOutOfRange: _out_of_range,
     errors.UnknownOption: _unknown_option,
+    errors.NotJson: _not_json,
+    errors.UnsupportedModel: _unsupported,
     live_errors.ModelMissing: _missing,
     live_errors.TextEmpty: lambda error: _("There is no text, or only spaces. Type at least one letter."),
     live_errors.TextTooLong: _too_long,

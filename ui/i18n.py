@@ -1,10 +1,11 @@
-"""The language of the session, and the lookup of its texts.
+"""The language and the notation of the session, and the lookup of its texts.
 
 English stands in the code: `_("Nothing is masked")`, `_("Row {row} reads {n} keys").format(row=…, n=…)`. The
 Chinese catalogue is `locale/zh_CN/LC_MESSAGES/messages.po`; it is read as it is, so no compiled file is kept.
 A message without a translation shows in English, and `scripts/translations.py check` fails on it.
 
-`app.py` calls `use()` at the start of each run. Functions under `st.cache_data` and `st.cache_resource`
+Texts are written in the default letters (`core.notation`); `_()` rewrites them into the notation in use, before values
+are put in. `app.py` calls `use()` at the start of each run. Functions under `st.cache_data` and `st.cache_resource`
 outlive the run and the session: they return values, never texts, or take the language as an argument.
 """
 
@@ -23,8 +24,11 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core import notation as letters
+
 LOCALE_DIR = Path(__file__).parents[1] / "locale"
 _SESSION_KEY = "_language"
+_NOTATION_KEY = "_letters"
 
 
 class Language(NamedTuple):
@@ -43,8 +47,8 @@ _LANGUAGES = MappingProxyType(
 )
 DEFAULT = "en"
 
-# Outside a session (a script, a unit test) the language is kept here.
-_outside: ContextVar[str] = ContextVar("language", default=DEFAULT)
+# Outside a session (a script, a unit test) they are kept here.
+_outside: ContextVar[tuple[str, str]] = ContextVar("language, notation", default=(DEFAULT, letters.DEFAULT))
 
 
 def languages() -> dict[str, str]:
@@ -58,22 +62,50 @@ def from_locale(locale: str | None) -> str:
     return code if code in _LANGUAGES else DEFAULT
 
 
-def use(lang: str) -> None:
-    """Set the language of this session (outside one, of this context). ValueError for an unknown code."""
-    if lang not in _LANGUAGES:
-        raise ValueError(f"unknown language {lang!r}; known: {', '.join(_LANGUAGES)}")
+def use(lang: str, notation: str = letters.DEFAULT) -> None:
+    """Set language and notation of this session (outside one, of this context). ValueError for an unknown code."""
+    if lang not in _LANGUAGES or notation not in letters.NOTATIONS:
+        raise ValueError(f"unknown language {lang!r} or notation {notation!r}")
     if get_script_run_ctx(suppress_warning=True) is None:
-        _outside.set(lang)
+        _outside.set((lang, notation))
     else:
         # In the session, not in a context variable: a fragment's rerun has its own thread and skips app.py.
         st.session_state[_SESSION_KEY] = lang
+        st.session_state[_NOTATION_KEY] = notation
 
 
 def current() -> str:
     """The code of the language in use."""
     if get_script_run_ctx(suppress_warning=True) is None:
-        return _outside.get()
+        return _outside.get()[0]
     return str(st.session_state.get(_SESSION_KEY, DEFAULT))
+
+
+def notation() -> str:
+    """The code of the notation in use."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return _outside.get()[1]
+    return str(st.session_state.get(_NOTATION_KEY, letters.DEFAULT))
+
+
+def symbol(name: str, *, transposed: bool = False) -> str:
+    """The symbol of a trace name in the notation in use."""
+    return letters.symbol(name, notation(), transposed=transposed)
+
+
+def axis(letter: str) -> str:
+    """An axis letter in the notation in use."""
+    return letters.axis(letter, notation())
+
+
+def in_latex(formula: str) -> str:
+    """A LaTeX formula in the notation in use."""
+    return letters.relabel_latex(formula, notation())
+
+
+def in_letters(text: str) -> str:
+    """A text that needs no translation, "√Dh", in the notation in use."""
+    return letters.relabel(text, notation())
 
 
 @lru_cache(maxsize=len(_LANGUAGES))
@@ -91,12 +123,17 @@ def _catalogue(lang: str) -> _gettext.NullTranslations:
 
 def _(message: str) -> str:
     """The message in the language of the session. Takes a literal, or a name that was marked with `N_`."""
+    return in_letters(_catalogue(current()).gettext(message))
+
+
+def verbatim(message: str) -> str:
+    """As `_`, for a text about letters, whose letters must stay as they are. Takes what was marked with `N_`."""
     return _catalogue(current()).gettext(message)
 
 
 def ngettext(singular: str, plural: str, n: int) -> str:
     """The form of the message that goes with n. Both forms name the number as a placeholder."""
-    return _catalogue(current()).ngettext(singular, plural, n)
+    return in_letters(_catalogue(current()).ngettext(singular, plural, n))
 
 
 def N_(message: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from core import masks, mistakes, ops
+from ui import i18n
 from ui.bench import Bench
 from ui.equation import Add, Axis, Binary, Frame, Rule, Softmax, Unary, default_strings, equation
 from ui.i18n import _
@@ -17,7 +18,7 @@ def unmasked(view: View, words: tuple[str, str]) -> tuple[list[Frame], list[Rule
     """S and its softmax without the mask."""
     values = mistakes.masking(view.trace, view.layer, "none").weights
     frames = [view.frame("scaled", view.name("scaled"), editable=True, words=words),
-              _weights(view, "weights", values, words, sign=_("softmax"), label="softmax(S)")]
+              _weights(view, "weights", values, words, sign=_("softmax"), label=f"softmax({i18n.symbol('scaled')})")]
     return frames, [Softmax("weights", "scaled")]
 
 
@@ -25,14 +26,14 @@ def masked_after(view: View, words: tuple[str, str], *, renormalised: bool) -> t
     """softmax(S), times what the mask keeps, and with `renormalised` over what is left of each row."""
     layer, trace = view.layer, view.trace
     plain, left, again = (mistakes.masking(trace, layer, kind) for kind in ("none", "after", "renormalised"))
-    kept = replace(view.frame("keep", "mask", sign="×", words=words), name="keep", label="[M=0]", shade=(0.0, 1.0),
-                   values=view.matrix(masks.keep(trace["mask"])))
-    frames = [_weights(view, "plain", plain.weights, words, label="softmax(S)"), kept,
+    kept = replace(view.frame("keep", "mask", sign="×", words=words), name="keep", shade=(0.0, 1.0),
+                   label=f"[{i18n.symbol('mask')}=0]", values=view.matrix(masks.keep(trace["mask"])))
+    frames = [_weights(view, "plain", plain.weights, words, label=f"softmax({i18n.symbol('scaled')})"), kept,
               _weights(view, "left", left.weights, words, sign="=", label=_("what is left"))]
     rules: list[Rule] = [Binary("multiply", "left", "plain", "keep")]
     if renormalised:
         sums = replace(_column(view, "sums", left.sums[..., None], sign="÷", label="Σ"), role="weight")
-        frames += [sums, _weights(view, "weights", again.weights, words, sign="=", label="A")]
+        frames += [sums, _weights(view, "weights", again.weights, words, sign="=", label=i18n.symbol("weights"))]
         rules += [Unary("rowsum", "sums", "left"), Binary("divide", "weights", "left", "sums")]
     return frames, rules
 
@@ -44,12 +45,12 @@ def opened(view: View, *, key: str, bench: Bench) -> None:
     frames = [
         masked,
         _column(view, "top", steps.top, sign="−", label="max"),
-        replace(masked, id="shifted", name="shifted", label="S+M−max", sign="=", values=view.matrix(steps.shifted),
-                cut=False),
+        replace(masked, id="shifted", name="shifted", label=f"{i18n.symbol('masked')}−max", sign="=",
+                values=view.matrix(steps.shifted), cut=False),
         replace(masked, id="powers", name="powers", label="exp", sign="e^", values=view.matrix(steps.exponentials),
                 role="weight", cut=False),
         _column(view, "sums", steps.total, sign="÷", label="Σ"),
-        _weights(view, "weights", steps.weights, ("", ""), sign="=", label="A"),
+        _weights(view, "weights", steps.weights, ("", ""), sign="=", label=i18n.symbol("weights")),
     ]
     rules: list[Rule] = [
         Unary("rowmax", "top", "masked"), Binary("difference", "shifted", "masked", "top"),
@@ -69,7 +70,7 @@ def broadcast(view: View, bench: Bench, *, key: str) -> None:
                 values=masks.build("causal", tokens)[0, 0].numpy()),
         replace(rows, id="padding", name="padding", label=_("padding"), sign="+", rows=Axis("1"),
                 values=masks.padding(tokens, hidden)[0, 0].numpy()),
-        replace(rows, id="sum", name="sum", label="M", sign="=",
+        replace(rows, id="sum", name="sum", label=i18n.symbol("mask"), sign="=",
                 values=masks.build("both", tokens, hidden)[0, 0].numpy()),
     ]
     equation(frames, [Add("sum", "causal", "padding")], key=key, decimals=bench.decimals, strings=default_strings(_))

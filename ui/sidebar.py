@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import worked
+from core import notation, worked
 from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
@@ -64,6 +64,12 @@ def _live() -> None:
     st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=_LIVE_NAME))
 
 
+def notations() -> dict[str, str]:
+    """Code of each notation to its name, with some of its letters."""
+    return {code: f"{name} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
+            for code, name in notation.NOTATIONS.items()}
+
+
 def _place(resolved: Resolved) -> None:
     """Layer, head and batch entry, as far as there is a choice."""
     extent = sources.extent(resolved.trace)
@@ -75,5 +81,7 @@ def _place(resolved: Resolved) -> None:
 
 def _display() -> None:
     st.divider()
+    bench_module.choice(st.selectbox, _("Letters of"), notations(), key="notation", default=notation.DEFAULT,
+                        help=_("The same things under other names, everywhere in the app. The map lists them."))
     st.select_slider(_("Decimals"), DECIMALS, value=DEFAULT_DECIMALS, key="decimals", bind="query-params",
                      persist_state="session")

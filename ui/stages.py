@@ -10,7 +10,8 @@ from ui.i18n import N_
 class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
     `example` is the worked example that the page opens with: the documents' own where they have one; `mask` the mask
-    that it opens with ("": the example's own); `needs` the block's tensor without which it makes no sense."""
+    that it opens with ("": the example's own); `needs` the block's tensor without which it makes no sense; `makes` the
+    trace name of what comes out."""
 
     slug: str
     section: str
@@ -20,6 +21,7 @@ class Stage(NamedTuple):
     example: str = "block"
     mask: str = ""
     needs: str = "in"
+    makes: str = ""
 
 
 SECTIONS = {
@@ -30,30 +32,32 @@ SECTIONS = {
 
 STAGES = (
     Stage("home", "start", N_("Map"), N_("Where does each tensor come from?"), ""),
-    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]"),
-    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]"),
+    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", makes="tokens"),
+    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", makes="in"),
     Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
     Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]",
-          "single_head"),
-    Stage("scores", "attention", N_("Scores"), N_("How well does each query match each key?"), "[B,H,T,T]",
-          "single_head"),
-    Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,T,T]",
-          "single_head", mask="causal", needs="scaled"),
+          "single_head", makes="q"),
+    Stage("scores", "attention", N_("Scores"), N_("How well does each query match each key?"), "[B,H,Tq,Tk]",
+          "single_head", makes="scaled"),
+    Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,Tq,Tk]",
+          "single_head", mask="causal", needs="scaled", makes="weights"),
     Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]",
-          "single_head"),
-    Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]"),
-    Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]"),
+          "single_head", makes="context"),
+    Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]",
+          makes="attn_out"),
+    Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]", makes="k"),
     Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]"),
-    Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]"),
-    Stage("norms", "block", N_("Norms"), N_("What do LayerNorm and RMSNorm keep?"), "[B,T,D]"),
-    Stage("ffn", "block", N_("Feed-forward"), N_("What does each token do alone?"), "[B,T,F]"),
-    Stage("block", "block", N_("Block"), N_("How do the parts make one block?"), "[B,T,D]"),
-    Stage("logits", "output", N_("Logits"), N_("How does a vector become a score for every token?"), "[B,T,V]"),
+    Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]", makes="q_rot"),
+    Stage("norms", "block", N_("Norms"), N_("What do LayerNorm and RMSNorm keep?"), "[B,T,D]", makes="norm1"),
+    Stage("ffn", "block", N_("Feed-forward"), N_("What does each token do alone?"), "[B,T,F]", makes="hidden"),
+    Stage("block", "block", N_("Block"), N_("How do the parts make one block?"), "[B,T,D]", makes="out"),
+    Stage("logits", "output", N_("Logits"), N_("How does a vector become a score for every token?"), "[B,T,V]",
+          makes="logits"),
     Stage("sampling", "output", N_("Sampling"), N_("How is the next token chosen?"), "[B,V]"),
     Stage("generation", "inference", N_("Generation"), N_("What is computed at each step, and what is reused?"),
-          "[B,H,1,T]"),
+          "[B,H,1,Tk]"),
     Stage("kv_cache", "inference", N_("KV cache"), N_("What does the cache hold, and how does it grow?"),
-          "[B,Hkv,T,Dh]"),
+          "[B,Hkv,T,Dh]", makes="k"),
     Stage("cost", "inference", N_("Cost"), N_("Where do computation and memory go?"), ""),
     Stage("families", "wider", N_("Families"), N_("Encoder, decoder, or both?"), ""),
     Stage("training", "wider", N_("Training"), N_("Why is training parallel and generation serial?"), ""),

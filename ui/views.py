@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from core import derive, notation, observe
+from core import derive, observe
 from core.trace import Index, Trace, registered
+from ui import i18n
 from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax
 from ui.i18n import _
 
@@ -56,13 +57,14 @@ class View:
             values = values[:, offset:offset + count]
         top, height = part or (0, values.shape[0])
         rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0])[top:top + height], top,
-                    values.shape[0])
+                    values.shape[0], i18n.axis(letters[0] or "B"))
         values = values[top:top + height]
-        cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total)
+        cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total,
+                    i18n.axis(letters[1]))
         if transposed:
             values, rows, cols = np.ascontiguousarray(values.T), cols, rows
         return Frame(
-            id=id, name=name, label=notation.symbol(name, transposed=transposed), role=registered(name).role,
+            id=id, name=name, label=i18n.symbol(name, transposed=transposed), role=registered(name).role,
             values=values, rows=rows, cols=cols, sign=sign, slice=self._slice(name), transposed=transposed,
             editable=editable and self.editable, cut=self._is_cut(name), **more)
 
@@ -168,7 +170,7 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
     `window` (offset, count) takes a part of the axis that the product sums over, where X is too wide to be written out.
     """
     x = view.trace.attention_input(view.layer)
-    symbol = notation.symbol(x)
+    symbol = i18n.symbol(x)
     frames = [view.frame("x", x, editable=True, words=(_("token ↓"), ""), columns=window)]
     rules = []
     for letter in letters:
@@ -213,7 +215,7 @@ def chain(view: View) -> tuple[list[Frame], list[Rule]]:
     if q not in ids:
         ids[q] = "q"
         frames.append(view.frame("q", q, sign=turned))
-    frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else "Q ×"))
+    frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else f"{i18n.symbol('q')} ×"))
     masked = bool((trace["mask"] != 0).any())
     steps = [("scores", "="), ("scaled", f"÷ {view.root()} ="), *([("masked", "=")] if masked else []),
              ("weights", _("softmax →"))]
@@ -229,7 +231,7 @@ def chain(view: View) -> tuple[list[Frame], list[Rule]]:
         ids[name("v")] = "v"
         frames.append(view.frame("v", name("v"), sign="×"))
     ids[name("context")] = "context"
-    frames.append(view.frame("context", name("context"), sign="=" if wide else "× V ="))
+    frames.append(view.frame("context", name("context"), sign="=" if wide else f"× {i18n.symbol('v')} ="))
     rules.append(view.rule(name("context"), ids))
     if not wide and name("attn_out") in trace:
         made = name("attn_out")

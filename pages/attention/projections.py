@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import layouts, mistakes, notation, observe, ops, quiz, snippets
+from core import layouts, mistakes, observe, ops, quiz, snippets
 from ui import bench as bench_module
-from ui import blocks, equations, frame, views
+from ui import blocks, equations, frame, i18n, views
 from ui.bench import Bench
 from ui.equation import MAX_SIDE, Pin
 from ui.exercise import Exercise
@@ -103,7 +103,7 @@ def _formula(view: View, letters: str, pin: Pin | None, decimals: int) -> None:
 
 def _look_for(resolved: Resolved, view: View) -> None:
     facts = observe.projections(view.trace, view.layer, *view.place)
-    x = notation.symbol(view.trace.attention_input(view.layer))
+    x = i18n.symbol(view.trace.attention_input(view.layer))
     sentences = [_("One {x}, three matrices: row i of {x} makes row i of Q (what token i looks for), of K (by what it "
                    "is found) and of V (what it gives). No other token has a part in it.").format(x=x)]
     for letter in facts.identity:
@@ -139,7 +139,7 @@ def _moved(resolved: Resolved, view: View) -> None:
     kinds = {True: _("parameter: learned, then fixed"), False: _("activation: made anew for each input")}
     blocks.table(
         [_("tensor"), _("kind"), _("shape in this head"), _("changed by your edits")],
-        [[notation.symbol(part.name), kinds[part.parameter], "×".join(map(str, part.shape)),
+        [[i18n.symbol(part.name), kinds[part.parameter], "×".join(map(str, part.shape)),
           _("{changed} of {count}").format(changed=part.changed, count=part.size)] for part in rows])
     if resolved.scope is None:
         st.caption(_("The model is looked at, not edited. Type another sentence: Q, K and V follow it, the matrices "

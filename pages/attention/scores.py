@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import experiments, mistakes, observe, ops, quiz, snippets
 from ui import bench as bench_module
-from ui import blocks, figures, frame, theme
+from ui import blocks, figures, frame, i18n, theme
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.equations import compared, drawn, untransposed
@@ -126,7 +126,7 @@ def _formula(view: View, pin: Pin | None, decimals: int, last: str) -> None:
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, last: str, *, asking: bool) -> None:
     facts = observe.scores(view.trace, view.name(last), view.batch, view.head)
-    name = "S" if last == "scaled" else "QKᵀ"
+    name = i18n.symbol(last)
     sentences = [_("Each row is one query: token i asks. Each column is one key: token j answers.")]
     if not asking and facts.largest_places == 1 and facts.cells > 1:
         sentences.append(_("The best match here is {query} with {key}: {name} = {value}.").format(
@@ -252,9 +252,10 @@ def _experiment() -> None:
     seed = bench_module.whole_number(_("Seed of the draw"), "draw", *bench_module.seed_range())
     rows = blocks.cached(experiments.scale_experiment, "scale_experiment", seed)
     words = {
-        "measured": _("measured"), "predicted": "√Dh", "unscaled": _("without the scale"),
+        "measured": _("measured"), "predicted": i18n.in_letters("√Dh"), "unscaled": _("without the scale"),
         "scaled": _("with the scale"),
-        "std": _("spread of q·k"), "entropy": _("entropy, nats"), "gradient": _("softmax gradient"), "width": "Dh",
+        "std": _("spread of q·k"), "entropy": _("entropy, nats"), "gradient": _("softmax gradient"),
+        "width": i18n.axis("Dh"),
         "largest": _("largest of {keys} weights").format(keys=experiments.KEYS),
     }
     st.plotly_chart(

@@ -1,34 +1,60 @@
-"""The map, plain for now: which stages there are, which can be opened, and where the course begins."""
+"""The map: every stage with its shape, the sizes of any model, the letters and their clashes, the whole way."""
 
 import streamlit as st
 
-from ui import blocks, frame
+from core import notation
+from core.errors import WorkbenchError
+from ui import atlas, blocks, errors, frame
+from ui import bench as bench_module
 from ui.i18n import _
-from ui.stages import SECTIONS, STAGES
+from ui.reading import DOCUMENTS, READINGS
+
+
+@st.fragment
+def lab() -> None:
+    """Everything that follows the sizes."""
+    _bench, resolved = frame.look()
+    atlas.size_controls(resolved.trace.sizes)
+    try:
+        sizes = atlas.sizes()
+        bench_module.remember("map", sizes)
+    except WorkbenchError as problem:
+        st.error(errors.explain(problem))
+        st.caption(_("The map below still shows the last sizes that fit together."))
+        sizes = bench_module.recall("map") or atlas.first_sizes()
+    atlas.picture(sizes, place.built)
+    for sentence in atlas.coincidences(sizes):
+        st.markdown(sentence)
+    if bench_module.fits_toy(sizes):
+        st.button(_("Work with these sizes (Toy)"), on_click=bench_module.set_toy, args=(sizes,), key="map-toy",
+                  help=_("Random weights of these sizes on every page."))
+    st.subheader(_("The whole way"), anchor=False)
+    st.markdown(atlas.paragraph(sizes))
+
+
+def _letters() -> None:
+    st.caption(_("The switch in the sidebar puts the whole app into one of these columns. In parentheses: the source "
+                 "has no letter of its own, and that of {d0} stays.").format(d0=notation.NOTATIONS[notation.DEFAULT]))
+    atlas.symbol_table()
+    st.markdown("\n".join(f"- {sentence}" for sentence in atlas.clashes()))
+
+
+def _reading() -> None:
+    st.markdown("\n".join(f"- **{code}** {title}: {_(use)}" for code, title, use in DOCUMENTS))
+    st.markdown("\n".join(f"- {entry.who}: [{entry.title}]({entry.address}). {_(entry.use)}" for entry in READINGS))
+
 
 place = frame.here()
-_bench, resolved = frame.look()
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+_now, _resolved = frame.look()
+with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
     st.header(_("Transformer Workbench"), anchor=False)
+    st.page_link(place.built["projections"], label=_("Begin with the projections"), icon=":material/arrow_forward:")
     blocks.presenter_switch()
 st.markdown(_(
     "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all real: "
     "worked by hand, in sizes of your own, or from a real model on your own sentence."))
-blocks.notices(resolved, place.dropped)
-blocks.shape_strip("home", resolved.trace)
-st.page_link(place.built["projections"], label=_("Begin with the projections: point at a number and read how it came "
-                                                  "about"),
-             icon=":material/arrow_forward:")
-for section, title in SECTIONS.items():
-    stages = [entry for entry in STAGES if entry.section == section and entry.slug != "home"]
-    if not stages:
-        continue
-    left, right = st.columns([1, 5], vertical_alignment="top")
-    left.markdown(f"**{_(title)}**")
-    with right, st.container(gap=None, key=f"stages-{section}"):
-        for entry in stages:
-            if entry.slug in place.built:
-                st.page_link(place.built[entry.slug], label=f"**{_(entry.title)}** · {_(entry.question)}")
-            else:
-                st.caption(_("{title} (to come) · {question}").format(
-                    title=_(entry.title), question=_(entry.question)))
+blocks.notices(_resolved, place.dropped)
+lab()
+st.subheader(_("Letters"), anchor=False)
+_letters()
+blocks.folded(_("Sources and further reading"), "reading", _reading)

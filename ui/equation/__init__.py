@@ -32,6 +32,7 @@ class Axis:
 
     `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
+    `letter` is how the axis is written in the notation in use ("": as its letter).
     """
 
     axis: str
@@ -39,6 +40,7 @@ class Axis:
     labels: Sequence[str] = ()
     offset: int = 0
     total: int | None = None
+    letter: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Frame:
         for row, col in self.hidden:
             values[row, col] = np.nan
         axes = [
-            {"axis": a.axis, "word": a.word, "labels": list(a.labels), "offset": a.offset, "total": total}
+            {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
+             "offset": a.offset, "total": total}
             for a, total in zip((self.rows, self.cols), self.shape, strict=True)
         ]
         return {

@@ -341,10 +341,10 @@ function drawFrame(s, f, u, rows, cols) {
 function cells(n) { return Array.from({ length: n }, (_, k) => k); }
 
 function drawShape(f, u) {
-  const key = [f.rows.axis, f.cols.axis, f.rows.total, f.cols.total].join();
+  const key = [f.rows.letter, f.cols.letter, f.rows.total, f.cols.total].join();
   if (u.form.dataset.key === key) return;
   u.form.dataset.key = key;
-  const letter = (a) => { const n = make("i", "axis"); n.textContent = a.axis; n.style.color = `var(--axis-${a.axis})`; return n; };
+  const letter = (a) => { const n = make("i", "axis"); n.textContent = a.letter; n.style.color = `var(--axis-${a.axis})`; return n; };
   u.form.replaceChildren("[", letter(f.rows), ", ", letter(f.cols), "] ", `${f.rows.total}×${f.cols.total}`);
 }
 
@@ -404,7 +404,7 @@ function drawBelow(s, f, u) {
     put(p.text, say(s, k ? "cols_part" : "rows_part", { a: a + 1, b, n: axis.total }));
     p.earlier.hidden = p.later.hidden = b - a === n;
     p.earlier.disabled = g.start <= g.lo; p.later.disabled = g.start + g.count >= g.hi;
-    for (const name of ["earlier", "later"]) attr(p[name], "aria-label", say(s, name, { axis: axis.axis, symbol: f.label }));
+    for (const name of ["earlier", "later"]) attr(p[name], "aria-label", say(s, name, { axis: axis.letter, symbol: f.label }));
   }
   u.scale.hidden = f.range[0] === f.range[1];
   put(u.scale, `${lo} … ${hi}`); attr(u.scale, "title", say(s, "shade", { lo, hi }));

@@ -1,0 +1,71 @@
+"""The shapes along the main line for sizes of any model: no tensor is made, so a 70B model costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from core.config import PRESETS, ModelConfig
+from core.trace import registered
+
+
+class Inputs(NamedTuple):
+    """How many examples are read at once, and how many tokens each has."""
+
+    batch: int
+    tokens: int
+
+
+class Model(NamedTuple):
+    """A model's configuration, with the inputs that its source walks through (None: it names none)."""
+
+    config: ModelConfig
+    inputs: Inputs | None = None
+
+
+MODELS: dict[str, Model] = {
+    "d0": Model(ModelConfig.from_width(width=8, heads=2, ffn_width=32, vocab=10000, layers=1, max_positions=4),
+                Inputs(batch=2, tokens=4)),  # D0 §13, which repeats its block "N times"; once here
+    **{name: Model(config) for name, config in PRESETS.items()},
+    "llama-2-7b": Model(PRESETS["llama-2-7b"], Inputs(batch=1, tokens=2048)),  # D1 §11.1
+}
+
+
+def sizes(config: ModelConfig, inputs: Inputs) -> dict[str, int]:
+    """Axis letter → size, B and T included; queries and keys are the same tokens here."""
+    return {"B": inputs.batch, "T": inputs.tokens, "Tq": inputs.tokens, "Tk": inputs.tokens, **config.sizes}
+
+
+def fill(axes: tuple[str, ...], present: Mapping[str, int]) -> tuple[int, ...]:
+    """Axis letters (or a literal "1") as numbers."""
+    return tuple(present[axis] if axis in present else int(axis) for axis in axes)
+
+
+class Tensor(NamedTuple):
+    """A tensor of the main line: its trace name within a block, whether it is meant transposed, its axes."""
+
+    name: str
+    transposed: bool
+    axes: tuple[str, ...]
+
+
+# In the order of the computation. What has the same axes as one listed before it is left out.
+_ALONG = ("tokens", "in", "q", "k", "k", "scaled", "hidden", "logits")
+
+
+def tensors() -> list[Tensor]:
+    """The tensors of the main line whose shapes are compared by `alike`."""
+    found: list[Tensor] = []
+    for name in _ALONG:
+        axes = registered(f"blocks.0.{name}" if name not in ("tokens", "logits") else name).axes
+        transposed = any(tensor.name == name for tensor in found)
+        found.append(Tensor(name, transposed, (*axes[:-2], axes[-1], axes[-2]) if transposed else axes))
+    return found
+
+
+def alike(present: Mapping[str, int]) -> list[tuple[tuple[int, ...], list[Tensor]]]:
+    """Groups of tensors whose shapes are the same numbers and mean different things (D0 §13)."""
+    groups: dict[tuple[int, ...], list[Tensor]] = {}
+    for tensor in tensors():
+        groups.setdefault(fill(tensor.axes, present), []).append(tensor)
+    return [(numbers, group) for numbers, group in groups.items() if len(group) > 1]
