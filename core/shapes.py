@@ -64,8 +64,10 @@ def tensors() -> list[Tensor]:
 
 
 def alike(present: Mapping[str, int]) -> list[tuple[tuple[int, ...], list[Tensor]]]:
-    """Groups of tensors whose shapes are the same numbers and mean different things (D0 §13)."""
+    """Groups of tensors whose shapes are the same numbers and mean different things (D0 §13); query heads and KV heads
+    are both heads."""
     groups: dict[tuple[int, ...], list[Tensor]] = {}
     for tensor in tensors():
         groups.setdefault(fill(tensor.axes, present), []).append(tensor)
-    return [(numbers, group) for numbers, group in groups.items() if len(group) > 1]
+    return [(numbers, group) for numbers, group in groups.items()
+            if len({tuple(axis.replace("Hkv", "H") for axis in tensor.axes) for tensor in group}) > 1]

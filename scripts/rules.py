@@ -15,7 +15,7 @@ tried on a sample as well.
 
 Never allowed, not even with 0, 1 and 2: a literal given to a call that shows it (`st.metric(label, 2)`), and
 a list or tuple of more than two numbers, since that is an invented vector. A decimal number inside a string
-is a number as well. In `core`, matrices written out by hand stand in `core/worked.py` only.
+that is no web address is a number as well. In `core`, matrices written out by hand stand in `core/worked.py` only.
 """
 
 from __future__ import annotations
@@ -310,6 +310,8 @@ def invented_numbers(source: Source) -> Iterator[str]:
                     "pass it by a layout keyword or name it in ui/theme.py"
                 )
     for text in source.strings():
+        if str(text.value).startswith("https://"):
+            continue
         for number in DECIMAL_IN_TEXT.findall(str(text.value)):
             yield f"{source.path}:{text.lineno} has the number {number} in a text: format a value from core"
 

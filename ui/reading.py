@@ -17,11 +17,14 @@ class Reading(NamedTuple):
     use: str
 
 
+# The documents that the course is built from: letter, title and what each is about (English texts for `_()`).
 DOCUMENTS: Sequence[tuple[str, str, str]] = (
-    ("D0", "Transformer 矩阵与维度完整讲解（整合版）",
+    ("D0", N_("Matrices and dimensions of the Transformer, in full"),
      N_("every matrix from token ids to logits, prefill, decode and cache")),
-    ("D1", "Transformer 架构快速入门", N_("from text to a decoder block, MHA, GQA, MQA and RoPE")),
-    ("D3", "", N_("attention put back into the network, and how to read code by shapes")),
+    ("D1", N_("A quick start into the Transformer architecture"),
+     N_("from text to a decoder block, MHA, GQA, MQA and RoPE")),
+    ("D3", N_("Attention, worked by hand with three tokens"),
+     N_("attention put back into the network, and how to read code by shapes")),
 )
 READINGS: Sequence[Reading] = (
     Reading("Vaswani et al., 2017", "Attention Is All You Need", "https://arxiv.org/abs/1706.03762",

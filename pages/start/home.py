@@ -40,7 +40,7 @@ def _letters() -> None:
 
 
 def _reading() -> None:
-    st.markdown("\n".join(f"- **{code}** {title}: {_(use)}" for code, title, use in DOCUMENTS))
+    st.markdown("\n".join(f"- **{code}** · {_(title)}: {_(use)}" for code, title, use in DOCUMENTS))
     st.markdown("\n".join(f"- {entry.who}: [{entry.title}]({entry.address}). {_(entry.use)}" for entry in READINGS))
 
 
