@@ -67,9 +67,9 @@ def projection_frames(trace: Trace, letter: str, layer: int = 0) -> list[Shown]:
 
 
 def visit(page: Page, address: str) -> Page:
-    """Open an address and wait until its page stands: the first equation, on the home page the strip of shapes."""
+    """Open an address and wait until its page stands: the first equation, on the home page the map."""
     page.goto(address)
-    page.locator("[role=gridcell]" if "/scores" in address else ".strip").first.wait_for()
+    page.locator("[role=gridcell]" if "/scores" in address else ".strip, .st-key-map .made").first.wait_for()
     return page
 
 

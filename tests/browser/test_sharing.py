@@ -244,10 +244,10 @@ def test_the_choices_hold_from_page_to_page(page: Page, url: str) -> None:
     before = digits(page)
     links = page.locator("[data-testid=stSidebarNav] a")
     links.first.click()
-    page.locator(".strip").wait_for()
+    page.locator(".st-key-map").wait_for()
     expect(page.locator("[role=gridcell]")).to_have_count(0)
-    expect(page.locator(".strip .sizes")).to_contain_text("T=3")
-    page.get_by_role("link", name="Scores", exact=True).click()
+    expect(page.locator(".st-key-T input")).to_have_value("3")
+    page.locator(".st-key-box-open-scores a:visible").click()
     page.locator("[role=gridcell]").first.wait_for()
     settled(page)
     assert digits(page) == before

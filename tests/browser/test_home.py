@@ -1,0 +1,77 @@
+"""The map in a real browser: boxes that lead to their pages, sizes that live in the address, letters that stay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.on_page import visit
+
+from core import notation
+
+
+def box(page: Page, slug: str) -> str:
+    """What the box of a stage says is made there."""
+    return page.locator(f"[class*='st-key-box-'][class*='-{slug}'] .made").inner_text()
+
+
+def set_size(page: Page, letter: str, text: str) -> None:
+    """Type a size into its field."""
+    page.locator(f".st-key-m{letter} input").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_box_leads_to_its_page_and_the_letters_go_along(open_page: Callable[..., Page], app_url: str) -> None:
+    page = visit(open_page(), f"{app_url}/?lang=en&notation=d1")
+    page.locator(".st-key-box-open-scores a:visible").click()
+    grid = page.locator("[role=grid][data-name='blocks.0.scaled']")
+    expect(grid).to_have_attribute("aria-label", re.compile("^S̃"))
+    assert "/scores" in page.url
+    assert "notation=d1" in page.url
+
+
+def test_stages_to_come_are_no_links(open_page: Callable[..., Page], app_url: str) -> None:
+    page = visit(open_page(), f"{app_url}/?lang=en")
+    assert page.locator("[class*=st-key-box-coming-]").count()
+    assert not page.locator("[class*=st-key-box-coming-] a").count()
+
+
+def test_a_size_moves_every_box_it_concerns_and_stands_in_the_address(
+    open_page: Callable[..., Page], app_url: str,
+) -> None:
+    page = visit(open_page(), f"{app_url}/?lang=en")
+    set_size(page, "T", "6")
+    expect(page.locator(".st-key-box-open-scores .made")).to_contain_text("2×2×6×6")
+    assert box(page, "logits").endswith("2×6×10000")
+    expect(page).to_have_url(re.compile("mT=6"))
+    page.reload()
+    expect(page.locator(".st-key-box-open-scores .made")).to_contain_text("2×2×6×6")
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "1e400", "abc", "99999999999", "2.5"])
+def test_a_wrong_size_in_the_address_or_the_field_breaks_nothing(
+    open_page: Callable[..., Page], app_url: str, text: str,
+) -> None:
+    page = visit(open_page(), f"{app_url}/?lang=en&mD={text}")
+    assert "2×4×8" in box(page, "embedding")
+    assert not page.locator("[data-testid=stException]").count()
+
+
+def test_sizes_that_cannot_work_say_why_and_the_map_stays(open_page: Callable[..., Page], app_url: str) -> None:
+    page = visit(open_page(), f"{app_url}/?lang=zh")
+    set_size(page, "H", "3")
+    expect(page.locator("[data-testid=stAlert]")).to_contain_text("H = 3")
+    assert "2×2×4×4" in box(page, "scores")
+
+
+@pytest.mark.parametrize("code", notation.NOTATIONS)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_notation_scrolls_the_page_sideways(
+    open_page: Callable[..., Page], app_url: str, code: str, width: int,
+) -> None:
+    page = visit(open_page(viewport={"width": width, "height": 800}), f"{app_url}/?lang=en&notation={code}")
+    page.locator(".letters").wait_for()
+    assert page.evaluate("""() => [document.scrollingElement, document.querySelector("[data-testid=stMain]")].map(
+        (node) => node.scrollWidth - node.clientWidth)""") == [0, 0]
