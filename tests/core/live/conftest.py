@@ -13,7 +13,7 @@ import pytest
 from gguf import GGMLQuantizationType as Kind
 
 from core import live
-from core.live import Live, weights_cache
+from core.live import Live, checkpoint, registry, weights_cache
 
 D, H, HKV, DH, F, LAYERS, POSITIONS = 64, 4, 2, 16, 96, 2, 32
 CONTROLS = ["<|endoftext|>", "<|im_start|>"]
@@ -89,6 +89,13 @@ def write_tiny(folder: Path, metadata: Mapping[str, Any] | None = None, tensors:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+@pytest.fixture(autouse=True)
+def no_checkpoints_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever folder the person who runs the tests has."""
+    monkeypatch.delenv(registry.VARIABLE, raising=False)
+    monkeypatch.delenv(checkpoint.LIMIT_VARIABLE, raising=False)
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.config import PRESETS
-from core.live import gguf_file, registry
-from core.live.errors import CheckpointInvalid
+from core.live import checkpoint, gguf_file, registry
+from core.live.errors import CheckpointInvalid, TooLarge
 from core.model import parameter_shapes
 
 from .conftest import DH, HKV, LAYERS, POSITIONS, D, F, H, WriteGGUF, tiny_tensors, tiny_tokens, write_tiny
@@ -102,10 +102,12 @@ def test_other_architectures_are_refused(write_gguf: WriteGGUF) -> None:
 def test_more_parameters_than_the_limit_are_refused_before_memory_is_taken(
     write_gguf: WriteGGUF, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gguf_file, "MAX_PARAMETERS", 1000)
+    monkeypatch.setenv(checkpoint.LIMIT_VARIABLE, "0.0001")
     monkeypatch.setattr(gguf_file, "dequantize", lambda *_: pytest.fail("took memory"))
-    with pytest.raises(CheckpointInvalid, match="at most 1000"):
+    with pytest.raises(TooLarge) as caught:
         gguf_file.read(write_gguf())
+    parameters = sum(math.prod(array.shape) for array, _ in tiny_tensors().values())
+    assert (caught.value.size, caught.value.limit) == (4 * parameters, 100_000)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF", b"GGUF\x03\x00\x00\x00", b"PK\x03\x04" * 100, b"\0" * 4096,
