@@ -135,7 +135,7 @@ def _bytes(token: str, byte_level: bool) -> bytes:
 
 def _without_gaps(offsets: list[Span], length: int) -> Iterator[Span]:
     """Offsets in which an accent that was composed away belongs to the token before it."""
-    following = [start for start, _ in offsets[1:]] + [length]
+    following = [*(start for start, _ in offsets[1:]), length][:len(offsets)]
     return ((start, max(end, after)) for (start, end), after in zip(offsets, following, strict=True))
 
 
