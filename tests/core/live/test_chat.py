@@ -78,7 +78,8 @@ def test_smollm2_has_its_template_and_its_end(smollm: Live) -> None:
 
 
 def test_the_template_of_a_gguf_file_goes_through_the_cache(write_gguf: WriteGGUF, cache: Path) -> None:
-    path = write_gguf({"tokenizer.chat_template": CHATML, "tokenizer.ggml.eos_token_id": 0, "tokenizer.ggml.bos_token_id": 1})
+    path = write_gguf({
+        "tokenizer.chat_template": CHATML, "tokenizer.ggml.eos_token_id": 0, "tokenizer.ggml.bos_token_id": 1})
     for model in (live.load(path), live.load(path)):
         assert model.chat([{"role": "user", "content": "the"}]).text.startswith("<|im_start|>user\nthe")
         assert model.stop_ids == (0,)
@@ -86,7 +87,8 @@ def test_the_template_of_a_gguf_file_goes_through_the_cache(write_gguf: WriteGGU
 
 
 TRICKY = st.lists(st.sampled_from([
-    *CONTROLS, "<|im_", "start|>", "<", "|", ">", "<s", "<|im_end|", "end|>", " ", "\n", "a", "\U000f0000", "我"]), max_size=8).map("".join)
+    *CONTROLS, "<|im_", "start|>", "<", "|", ">", "<s", "<|im_end|", "end|>", " ", "\n", "a", "\U000f0000", "我",
+]), max_size=8).map("".join)
 
 
 @settings(max_examples=300)
@@ -125,7 +127,8 @@ def test_no_template(tmp_path: Path, tiny: Live) -> None:
 @pytest.mark.parametrize(("template", "said"), [
     (INST, "take turns"), ("{% if %}", ""), ("{{ messages[99].content.x }}", ""), ("{{ 1 / 0 }}", "zero"),
     ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "unsafe"), ("{{ messages.append(1) }}", "unsafe"),
-    ("{% include '/etc/passwd' %}", ""), ("{% for i in range(10**9) %}{% endfor %}", "ange"), ("{{ x.y }}", "undefined"),
+    ("{% include '/etc/passwd' %}", ""), ("{% for i in range(10**9) %}{% endfor %}", "ange"),
+    ("{{ x.y }}", "undefined"),
 ])
 def test_a_template_that_fails_or_refuses_says_why(template: str, said: str) -> None:
     with pytest.raises(ChatRefused) as caught:

@@ -56,7 +56,8 @@ def test_a_name_wins_over_a_path_of_the_same_spelling(
     assert registry.locate("same") == root / "same"
 
 
-@pytest.mark.parametrize("name", ["..", ".", "", "/", "../outside", "a/b", "a\\b", "own/", "own/..", "./own", "~", "\0", "OWN"])
+@pytest.mark.parametrize("name", [
+    "..", ".", "", "/", "../outside", "a/b", "a\\b", "own/", "own/..", "./own", "~", "\0", "OWN"])
 def test_what_is_no_name_is_not_among_them(root: Path, tmp_path: Path, name: str) -> None:
     marked(root / "own")
     marked(root / "a" / "b")

@@ -86,7 +86,7 @@ def test_labels_show_spaces_and_bytes(pair: tuple[str, Tokenizer, Engine]) -> No
 
 
 def test_typed_text_never_becomes_a_control_token(pair: tuple[str, Tokenizer, Engine]) -> None:
-    kind, tokenizer, _ = pair
+    _, tokenizer, _ = pair
     for name in CONTROLS:
         token = tokenizer.controls[name]
         text = f"a{name}{name} b"
@@ -100,7 +100,7 @@ def test_typed_text_never_becomes_a_control_token(pair: tuple[str, Tokenizer, En
 
 
 def test_control_tokens_in_text_as_transformers_reads_them(pair: tuple[str, Tokenizer, Engine]) -> None:
-    kind, tokenizer, engine = pair
+    _, tokenizer, engine = pair
     theirs = PreTrainedTokenizerFast(tokenizer_object=engine)
     for text in ("<s>The cat</s><|im_start|>said 12\n<|im_end|>", "The<s> cat", "<s>", ""):
         expected = theirs(text, add_special_tokens=False)["input_ids"]
@@ -194,7 +194,8 @@ def test_damage_gives_a_tokenizer_or_an_error_of_ours(
     path = tmp_path_factory.getbasetemp() / "tokenizer.json"
     damaged = bytearray(whole)
     for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, min(len(damaged), 3_000) - 1))] = data.draw(st.sampled_from(b'0197"{}[]:,aT\\'))
+        at = data.draw(st.integers(0, min(len(damaged), 3_000) - 1))
+        damaged[at] = data.draw(st.sampled_from(b'0197"{}[]:,aT\\'))
     path.write_bytes(damaged)
     try:
         tokenizer = tokenizer_json.read(path.parent, VOCAB)
