@@ -123,7 +123,7 @@ def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
     if kind != "llama":
         raise ArchitectureUnsupported(metadata.path, kind, ["llama"])
     scaling = metadata.get("llama.rope.scaling.type", str, "none")
-    if scaling != "none" or "rope_freqs.weight" in names:
+    if scaling not in ("none", "linear") or "rope_freqs.weight" in names:
         raise ArchitectureUnsupported(metadata.path, kind, ["llama"], "scaled RoPE frequencies in a GGUF file")
     width, heads = (metadata.get(f"llama.{key}", int) for key in ("embedding_length", "attention.head_count"))
     head_dim = metadata.get("llama.attention.key_length", int, width // heads if heads else 1)
@@ -138,6 +138,8 @@ def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
         norm_eps=_short(metadata.get("llama.attention.layer_norm_rms_epsilon", float)),
         positions="rope", rope_base=_short(metadata.get("llama.rope.freq_base", float, 10000.0)),
         rope_dim=None if rotary == head_dim else rotary, rope_pairing="adjacent",
+        rope_scaling=None if scaling == "none" else {
+            "rope_type": "linear", "factor": _short(metadata.get("llama.rope.scaling.factor", float))},
         ffn="swiglu", tied_head="output.weight" not in names,
     )
     return checked_layers(config)

@@ -91,13 +91,20 @@ def locate(name_or_path: str | Path) -> Path:
     model = MODELS.get(name)
     if model is None:
         path = own().get(name) or Path(name_or_path)
-        if not name or not (path.is_dir() or (path.suffix == ".gguf" and path.is_file())):
+        if not name or not _may_be_model(path):
             raise ModelUnknown(name, list(dict.fromkeys([*MODELS, *available()])))
         return path
     found = _packaged_file(model.distribution)
     if found is None:
         raise ModelMissing(name, model.command)
     return found
+
+
+def _may_be_model(path: Path) -> bool:
+    try:
+        return path.is_dir() or (path.suffix == ".gguf" and path.is_file())
+    except OSError:  # a name that is too long, or a place that this user may not look into
+        return False
 
 
 def _packaged_file(distribution: str) -> Path | None:

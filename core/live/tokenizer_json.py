@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Encoding as Result
 from tokenizers import Tokenizer as Engine
 
 from core.live import json_file
@@ -35,6 +36,8 @@ def read(folder: Path, vocab: int) -> JsonTokenizer:
     kind = model.get("type", "BPE") if isinstance(model, dict) else None
     if not isinstance(model, dict) or kind != "BPE":
         raise TokenizerUnsupported(path, kind, ["BPE"])
+    if marked := next((key for key in ("continuing_subword_prefix", "end_of_word_suffix") if model.get(key)), None):
+        raise TokenizerUnsupported(path, f"BPE with {marked}", ["BPE"])
     model["dropout"] = None  # meant for training: the same text must give the same tokens
     raw |= {"truncation": None, "padding": None, "post_processor": None}  # nothing is added and nothing cut off
     engine = _engine(path, raw)
@@ -58,7 +61,8 @@ class JsonTokenizer(Tokenizer):
     ) -> None:
         super().__init__(table, controls, dialog)
         self._engine, self._raw = engine, raw
-        self._leads = self._join(engine.encode("a", add_special_tokens=False).ids) == b" a"
+        probe = _run(engine, "a")
+        self._leads = probe is not None and self._join(probe.ids) == b" a"
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`, less the space that SentencePiece puts before a text."""
@@ -68,9 +72,9 @@ class JsonTokenizer(Tokenizer):
     def _tokens(self, text: str, *, first: bool) -> Iterable[tuple[int, Span]]:
         if has_surrogates(text):
             raise TextNotCovered([c for c in dict.fromkeys(text) if has_surrogates(c)])
-        found = (self._engine if first else self._later).encode(text, add_special_tokens=False)
-        if not self._is_all(text, found.ids):
-            alone = [c for c in dict.fromkeys(text) if not self._is_all(c, self._engine.encode(c).ids)]
+        found = _run(self._engine if first else self._later, text)
+        if found is None or not self._is_all(text, found):
+            alone = [c for c in dict.fromkeys(text) if not self._is_all(c, _run(self._engine, c))]
             raise TextNotCovered(alone or list(dict.fromkeys(text)))
         return zip(found.ids, _without_gaps(found.offsets, len(text)), strict=True)
 
@@ -83,13 +87,13 @@ class JsonTokenizer(Tokenizer):
             return self._engine
         return _engine(Path(FILE), {**self._raw, "pre_tokenizer": json.loads(changed)})
 
-    def _is_all(self, text: str, ids: Iterable[int]) -> bool:
+    def _is_all(self, text: str, encoding: Result | None) -> bool:
         """Whether the tokens, none of them a control token, say all of the text."""
-        if not set(ids).isdisjoint(self.controls.values()):
+        if encoding is None or not set(encoding.ids).isdisjoint(self.controls.values()):
             return False
         normalizer = self._engine.normalizer
         wanted = (normalizer.normalize_str(text) if normalizer else text).replace(_SPACE, " ").encode("utf-8")
-        found = self._join(ids).replace(_SPACE.encode(), b" ")
+        found = self._join(encoding.ids).replace(_SPACE.encode(), b" ")
         if self._leads:  # the spaces that it puts before words are not in the text
             return found.replace(b" ", b"") == wanted.replace(b" ", b"")
         return found == wanted
@@ -101,10 +105,27 @@ class JsonTokenizer(Tokenizer):
 def _engine(path: Path, raw: Mapping[str, Any]) -> Engine:
     try:
         engine = Engine.from_str(json.dumps(raw))
-    except Exception as error:  # the library raises nothing narrower
+    except BaseException as error:
+        if not _is_the_engines(error):
+            raise
         raise CheckpointInvalid(path, f"is no tokenizer that can be read ({error!s:.150})") from error
     engine.encode_special_tokens = True  # what is typed is text, also where it spells a control token
     return engine
+
+
+def _run(engine: Engine, text: str) -> Result | None:
+    """The tokens of a text; None where the engine fails, as on a character without a token and no token for such."""
+    try:
+        return engine.encode(text, add_special_tokens=False)
+    except BaseException as error:
+        if not _is_the_engines(error):
+            raise
+        return None
+
+
+def _is_the_engines(error: BaseException) -> bool:
+    """The library raises plain exceptions, and where its Rust code panics, one that is no `Exception` at all."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _is_byte_level(raw: Mapping[str, Any]) -> bool:
@@ -164,7 +185,7 @@ def _template(folder: Path, settings: Mapping[str, Any]) -> str | None:
         return json_file.read_text(path)
     found = settings.get("chat_template")
     if isinstance(found, list):
-        named = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
-        found = named.get("default")
+        defaults = (entry for entry in found if isinstance(entry, dict) and entry.get("name") == "default")
+        found = next(defaults, {}).get("template")
     return found if isinstance(found, str) else None
 

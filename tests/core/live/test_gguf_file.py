@@ -35,6 +35,11 @@ def test_smollm2s_file_holds_the_preset_of_that_name() -> None:
     assert config == PRESETS["smollm2-135m"].with_(rope_pairing="adjacent")
 
 
+def test_linear_scaling_of_positions_is_read(write_gguf: WriteGGUF) -> None:
+    path = write_gguf({"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 2.5})
+    assert gguf_file.read(path).config.rope_scaling == {"rope_type": "linear", "factor": 2.5}
+
+
 def test_parameters_are_those_of_the_decoder(write_gguf: WriteGGUF) -> None:
     head = np.ones((len(tiny_tokens()), D), dtype=np.float32)
     for tensors in ({}, {"output.weight": (head, Kind.F16)}):
@@ -73,6 +78,8 @@ def test_matrices_are_transposed_and_as_close_as_their_storage_allows(
     ({"llama.embedding_length": "wide"}, {}, "should be int"),
     ({"llama.rope.freq_base": math.nan}, {}, "rope_base"),
     ({"llama.rope.scaling.type": "yarn"}, {}, "RoPE"),
+    ({"llama.rope.scaling.type": "linear"}, {}, "llama.rope.scaling.factor"),
+    ({"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 0.0}, {}, "factor"),
     ({"llama.vocab_size": 300}, {}, "300"),
     ({"tokenizer.ggml.pre": "llama-bpe"}, {}, "llama-bpe"),
     ({"tokenizer.ggml.model": "llama"}, {}, "tokenizer model"),

@@ -35,6 +35,7 @@ from core.live.errors import (
     TooLarge,
 )
 from core.model import parameter_shapes
+from core.rope import frequencies
 
 from .folders import MODELS, VOCAB, write
 
@@ -113,6 +114,22 @@ def test_a_tied_head_that_is_stored_as_well(kind: str, tmp_path: Path, cache: Pa
     logits = live.load(folder).trace(TEXT)["logits"]
     final = live.load(folder).trace(TEXT)["final_norm"]
     compare(logits, final @ (table + 0.5).T)
+
+
+@pytest.mark.parametrize("kind", ["llama3 rope", "linear rope"])
+def test_rope_scaling_as_older_versions_wrote_it(kind: str, tmp_path: Path, cache: Path) -> None:
+    folder = write(tmp_path / "own", kind)
+    raw = json.loads((folder / "config.json").read_text())
+    newer = hf_folder.read_config(folder / "config.json")
+    rope = raw.pop("rope_parameters")
+    raw["rope_theta"] = rope.pop("rope_theta")
+    raw["rope_scaling"] = rope if kind == "llama3 rope" else {"type": rope["rope_type"], "factor": rope["factor"]}
+    (folder / "config.json").write_text(json.dumps(raw))
+    older = hf_folder.read_config(folder / "config.json")
+    assert older.rope_base == newer.rope_base
+    assert torch.equal(frequencies(4, older.rope_base, older.rope_scaling),
+                       frequencies(4, newer.rope_base, newer.rope_scaling))
+    assert_same_numbers(folder)
 
 
 def test_parameters_are_those_of_the_decoder(tmp_path: Path) -> None:

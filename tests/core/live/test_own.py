@@ -72,6 +72,12 @@ def test_unknown_names_are_refused_with_those_that_are_known(root: Path) -> None
     assert caught.value.known == [*BUILT_IN, "own"]
 
 
+@pytest.mark.parametrize("name", ["a" * 5_000, "\0", "/" + "a" * 300 + ".gguf", "\ud83d"])
+def test_what_no_file_can_be_called_is_unknown(root: Path, name: str) -> None:
+    with pytest.raises(ModelUnknown):
+        live.load(name)
+
+
 def test_a_registered_name_cannot_be_taken_over(root: Path) -> None:
     marked(root / "smollm2-135m")
     assert live.available() == BUILT_IN

@@ -134,6 +134,16 @@ def test_characters_without_a_token_are_named(tmp_path: Path) -> None:
         assert caught.value.characters == missing
 
 
+def test_an_engine_that_fails_on_a_character_names_it(tmp_path: Path) -> None:
+    raw = {"model": {"type": "BPE", "unk_token": "<unk>", "vocab": {"b": 0, "c": 1}, "merges": []}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(raw))
+    tokenizer = tokenizer_json.read(tmp_path, VOCAB)
+    assert tokenizer.encode("bcb").ids == (0, 1, 0)
+    with pytest.raises(TextNotCovered) as caught:
+        tokenizer.encode("bac")
+    assert caught.value.characters == ["a"]
+
+
 def test_rows_of_the_embedding_without_a_token_have_a_label(tmp_path: Path) -> None:
     tokenizer = read(tmp_path, byte_level())
     assert tokenizer.size == VOCAB
@@ -163,6 +173,30 @@ def test_other_kinds_of_model_are_named(tmp_path: Path) -> None:
     with pytest.raises(TokenizerUnsupported) as caught:
         read(tmp_path, engine)
     assert (caught.value.kind, caught.value.supported) == ("Unigram", ["BPE"])
+
+
+@pytest.mark.parametrize("key", ["continuing_subword_prefix", "end_of_word_suffix"])
+def test_marks_for_parts_of_words_are_not_read(tmp_path: Path, key: str) -> None:
+    """The engine itself panics on some of them."""
+    raw = json.loads(byte_level().to_str())
+    raw["model"][key] = "</w>"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(raw))
+    with pytest.raises(TokenizerUnsupported, match=key):
+        tokenizer_json.read(tmp_path, VOCAB)
+
+
+def test_a_panic_of_the_engine_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    class Panicking:
+        @staticmethod
+        def from_str(text: str) -> None:
+            raise panic("index out of range")
+
+    byte_level().save(str(tmp_path / "tokenizer.json"))
+    monkeypatch.setattr(tokenizer_json, "Engine", Panicking)
+    with pytest.raises(CheckpointInvalid, match="index out of range"):
+        tokenizer_json.read(tmp_path, VOCAB)
 
 
 @pytest.mark.parametrize("content", [
