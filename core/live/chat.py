@@ -94,8 +94,7 @@ def _run(dialog: Dialog, messages: Sequence[Mapping[str, str]], answer: bool) ->
     try:
         template = _environment().from_string(dialog.template or "")
         return template.render(messages=messages, add_generation_prompt=answer, **dialog.names)
-    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError,
-            RecursionError, MemoryError) as error:
+    except Exception as error:  # a template is a program, and may fail in any way
         raise ChatRefused(str(error)) from error
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +20,6 @@ from core.model import parameter_shapes
 LIMIT_VARIABLE = "TRANSFORMER_WORKBENCH_MAX_GB"
 DEFAULT_GB = 16.0
 MAX_LAYERS = 1_000
-
-
-class Checkpoint(Protocol):
-    """A model file whose contents fit together, no weights read yet. `shapes` is by parameter name."""
-
-    @property
-    def config(self) -> ModelConfig:
-        """Sizes and choices of the model."""
-        ...
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Parameter name → shape, in the order of `parameters`."""
-        ...
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """Each parameter by name, float32 and contiguous, one at a time. Raises CheckpointInvalid."""
-        ...
 
 
 @dataclass(frozen=True)

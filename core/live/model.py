@@ -81,7 +81,7 @@ class Live:
         positions, TooManyTokens.
         """
         encoding = self._followed(text)
-        return self._traces.fetch((self.fingerprint, text), lambda: self._forward(encoding))
+        return self._traces.fetch((self.fingerprint, self.name, text), lambda: self._forward(encoding))
 
     def _followed(self, text: str) -> Encoding:
         if not text.strip():

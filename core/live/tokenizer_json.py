@@ -40,7 +40,7 @@ def read(folder: Path, vocab: int) -> JsonTokenizer:
         raise TokenizerUnsupported(path, f"BPE with {marked}", ["BPE"])
     model["dropout"] = None  # meant for training: the same text must give the same tokens
     raw |= {"truncation": None, "padding": None, "post_processor": None}  # nothing is added and nothing cut off
-    engine = _engine(path, raw)
+    engine = _engine(path, json.dumps(raw))
     tokens = engine.get_vocab(with_added_tokens=True)
     if (last := max(tokens.values(), default=-1)) >= vocab:
         raise VocabularyTooLarge(path, last, vocab)
@@ -50,17 +50,15 @@ def read(folder: Path, vocab: int) -> JsonTokenizer:
         raise CheckpointInvalid(path, f"gives the token {wrong!r:.60} the id {stated[wrong]}, which is not its place")
     controls = {token.content: i for i, token in added.items() if token.special}
     table = _table(tokens, {token.content for token in added.values()}, vocab, byte_level=_is_byte_level(raw))
-    return JsonTokenizer(engine, table, controls, _dialog(folder, tokens, vocab), raw)
+    return JsonTokenizer(engine, table, controls, _dialog(folder, tokens, vocab))
 
 
 class JsonTokenizer(Tokenizer):
     """BPE by the `tokenizers` library. Text that would not come back is refused, never dropped silently."""
 
-    def __init__(
-        self, engine: Engine, table: list[bytes], controls: Mapping[str, int], dialog: Dialog, raw: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, engine: Engine, table: list[bytes], controls: Mapping[str, int], dialog: Dialog) -> None:
         super().__init__(table, controls, dialog)
-        self._engine, self._raw = engine, raw
+        self._engine = engine
         probe = _run(engine, "a")
         self._leads = probe is not None and self._join(probe.ids) == b" a"
 
@@ -81,11 +79,9 @@ class JsonTokenizer(Tokenizer):
     @cached_property
     def _later(self) -> Engine:
         """The engine for text after a control token, where Metaspace may be told to put no space before it."""
-        stated = json.dumps(self._raw.get("pre_tokenizer"))
-        changed = stated.replace('"prepend_scheme": "first"', '"prepend_scheme": "never"')
-        if changed == stated:
-            return self._engine
-        return _engine(Path(FILE), {**self._raw, "pre_tokenizer": json.loads(changed)})
+        stated = self._engine.to_str()
+        changed = stated.replace('"prepend_scheme":"first"', '"prepend_scheme":"never"')
+        return self._engine if changed == stated else _engine(Path(FILE), changed)
 
     def _is_all(self, text: str, encoding: Result | None) -> bool:
         """Whether the tokens, none of them a control token, say all of the text."""
@@ -102,9 +98,9 @@ class JsonTokenizer(Tokenizer):
         return b"".join(self._bytes[i] for i in ids)
 
 
-def _engine(path: Path, raw: Mapping[str, Any]) -> Engine:
+def _engine(path: Path, text: str) -> Engine:
     try:
-        engine = Engine.from_str(json.dumps(raw))
+        engine = Engine.from_str(text)
     except BaseException as error:
         if not _is_the_engines(error):
             raise

@@ -72,6 +72,14 @@ def test_unknown_names_are_refused_with_those_that_are_known(root: Path) -> None
     assert caught.value.known == [*BUILT_IN, "own"]
 
 
+def test_two_names_for_the_same_contents_keep_their_names(root: Path, write_gguf: WriteGGUF, cache: Path) -> None:
+    path = write_gguf()
+    for name in ("one.gguf", "two.gguf"):
+        (root / name).write_bytes(path.read_bytes())
+    traces = [live.load(name).trace("the cat") for name in ("one.gguf", "two.gguf")]
+    assert [trace.source for trace in traces] == ["one.gguf", "two.gguf"]
+
+
 @pytest.mark.parametrize("name", ["a" * 5_000, "\0", "/" + "a" * 300 + ".gguf", "\ud83d"])
 def test_what_no_file_can_be_called_is_unknown(root: Path, name: str) -> None:
     with pytest.raises(ModelUnknown):
