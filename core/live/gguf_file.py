@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from core.config import ModelConfig
 from core.errors import ConfigError
+from core.live import tokenizer_spm
 from core.live.chat import Dialog
 from core.live.checkpoint import Slot, check_finite, check_tensors, checked_layers, slots
 from core.live.errors import (
@@ -29,6 +30,7 @@ from core.live.errors import (
     TokenizerUnsupported,
 )
 from core.live.tokenizer import Vocabulary
+from core.rope import frequencies
 
 _OUTER = {"embedding": "token_embd.weight", "final_gamma": "output_norm.weight", "w_vocab": "output.weight"}
 _LAYER = {
@@ -37,9 +39,11 @@ _LAYER = {
     "w_down": "ffn_down.weight",
 }
 
+_ROPE_FACTORS = "rope_freqs.weight"
+
 # What the reader of `gguf` raises on a damaged file, depending on where the damage is.
 _UNREADABLE = (ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError,
-               OSError)
+               NotImplementedError, OSError)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ def read(path: Path) -> GGUFCheckpoint:
     try:
         reader = GGUFReader(path)
         metadata = _Metadata(path, reader)
-        config = _config(metadata, [tensor.name for tensor in reader.tensors])
+        tensors = {tensor.name: tensor for tensor in reader.tensors}
+        config = _config(metadata, tensors)
         vocabulary = _vocabulary(metadata, config)
         dialog = _dialog(metadata, vocabulary)
     except ConfigError as error:
@@ -85,7 +90,7 @@ def read(path: Path) -> GGUFCheckpoint:
     except _UNREADABLE as error:
         raise CheckpointInvalid(path, f"damaged, cut short, or no GGUF file ({error})") from error
     wanted = slots(config, _OUTER, _LAYER, block="blk.{l}.")
-    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    tensors.pop(_ROPE_FACTORS, None)
     # GGUF lists the sizes of an axis from the innermost: a file's (in, out) is an array of (out, in).
     found = {name: tuple(int(size) for size in reversed(tensor.shape)) for name, tensor in tensors.items()}
     check_tensors(path, wanted, found)
@@ -118,13 +123,10 @@ class _Metadata:
         return list(values)
 
 
-def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
+def _config(metadata: _Metadata, tensors: Mapping[str, Any]) -> ModelConfig:
     kind = metadata.get("general.architecture", str)
     if kind != "llama":
         raise ArchitectureUnsupported(metadata.path, kind, ["llama"])
-    scaling = metadata.get("llama.rope.scaling.type", str, "none")
-    if scaling not in ("none", "linear") or "rope_freqs.weight" in names:
-        raise ArchitectureUnsupported(metadata.path, kind, ["llama"], "scaled RoPE frequencies in a GGUF file")
     width, heads = (metadata.get(f"llama.{key}", int) for key in ("embedding_length", "attention.head_count"))
     head_dim = metadata.get("llama.attention.key_length", int, width // heads if heads else 1)
     rotary = metadata.get("llama.rope.dimension_count", int, head_dim)
@@ -138,11 +140,30 @@ def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
         norm_eps=_short(metadata.get("llama.attention.layer_norm_rms_epsilon", float)),
         positions="rope", rope_base=_short(metadata.get("llama.rope.freq_base", float, 10000.0)),
         rope_dim=None if rotary == head_dim else rotary, rope_pairing="adjacent",
-        rope_scaling=None if scaling == "none" else {
-            "rope_type": "linear", "factor": _short(metadata.get("llama.rope.scaling.factor", float))},
-        ffn="swiglu", tied_head="output.weight" not in names,
+        ffn="swiglu", tied_head="output.weight" not in tensors,
     )
-    return checked_layers(config)
+    return checked_layers(config.with_(rope_scaling=_scaling(metadata, config, tensors.get(_ROPE_FACTORS))))
+
+
+def _scaling(metadata: _Metadata, config: ModelConfig, factors: Any) -> dict[str, Any] | None:
+    """Linear scaling from the metadata; Llama 3's from the numbers by which the file divides each frequency.
+
+    The file does not say from which settings those numbers came. All Llama 3 models share three of them; with the
+    largest number as the fourth, all numbers must come out again.
+    """
+    kind = metadata.get("llama.rope.scaling.type", str, "none")
+    if factors is None and kind == "none":
+        return None
+    if factors is None and kind == "linear":
+        return {"rope_type": "linear", "factor": _short(metadata.get("llama.rope.scaling.factor", float))}
+    if factors is not None and kind == "none":
+        stored = dequantize(factors.data, factors.tensor_type).reshape(-1)
+        scaling = {"rope_type": "llama3", "factor": float(stored.max(initial=1.0)), "low_freq_factor": 1.0,
+                   "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+        plain, scaled = (frequencies(config.rotary_dim, config.rope_base, how) for how in (None, scaling))
+        if stored.shape == plain.shape and np.allclose(plain / scaled, stored, rtol=1e-4):
+            return scaling
+    raise ArchitectureUnsupported(metadata.path, "llama", ["llama"], "scaled RoPE frequencies in a GGUF file")
 
 
 def _short(value: float) -> float:
@@ -152,17 +173,21 @@ def _short(value: float) -> float:
 
 def _vocabulary(metadata: _Metadata, config: ModelConfig) -> Vocabulary:
     model = metadata.get("tokenizer.ggml.model", str)
-    if model != "gpt2":
-        raise TokenizerUnsupported(metadata.path, model, ["gpt2 (byte-level BPE)"])
-    vocabulary = Vocabulary(
-        tokens=metadata.list_of("tokenizer.ggml.tokens", str),
-        merges=metadata.list_of("tokenizer.ggml.merges", str),
-        types=metadata.list_of("tokenizer.ggml.token_type", int),
-        pre=metadata.get("tokenizer.ggml.pre", str),
-    )
-    fault = vocabulary.fault()
-    if fault is None and len(vocabulary.tokens) != config.vocab:
-        fault = f"{len(vocabulary.tokens)} tokens for a vocabulary of {config.vocab}"
+    tokens, types = (metadata.list_of(f"tokenizer.ggml.{key}", kind) for key, kind in
+                     (("tokens", str), ("token_type", int)))
+    if model == "gpt2":
+        vocabulary = Vocabulary(tokens, metadata.list_of("tokenizer.ggml.merges", str), types,
+                                metadata.get("tokenizer.ggml.pre", str))
+        fault = vocabulary.fault()
+    elif model == "llama":
+        scores = metadata.list_of("tokenizer.ggml.scores", float)
+        space = metadata.get("tokenizer.ggml.add_space_prefix", bool, True)
+        vocabulary = tokenizer_spm.vocabulary(tokens, scores, types, space=space)
+        fault = tokenizer_spm.fault(vocabulary, scores)
+    else:
+        raise TokenizerUnsupported(metadata.path, model, ["gpt2 (byte-level BPE)", "llama (SentencePiece)"])
+    if fault is None and len(tokens) != config.vocab:
+        fault = f"{len(tokens)} tokens for a vocabulary of {config.vocab}"
     if fault is not None:
         raise CheckpointInvalid(metadata.path, fault)
     return vocabulary

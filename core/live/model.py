@@ -11,7 +11,7 @@ import torch
 
 from core import device
 from core.config import ModelConfig
-from core.live import hf_folder, registry, tokenizer_json, weights_cache
+from core.live import hf_folder, registry, tokenizer_json, tokenizer_spm, weights_cache
 from core.live.chat import Dialog
 from core.live.checkpoint import check_size
 from core.live.errors import CacheUnavailable, CheckpointInvalid, TextEmpty, TextTooLong, TooManyTokens
@@ -155,7 +155,9 @@ def _build(path: Path) -> Build:
 def _tokenizer(path: Path, config: ModelConfig, weights: Weights) -> Tokenizer:
     if path.is_dir():
         return tokenizer_json.read(path, config.vocab)
-    return TableTokenizer(Vocabulary.from_json(weights.texts["vocabulary"]), Dialog.from_json(weights.texts["dialog"]))
+    vocabulary = Vocabulary.from_json(weights.texts["vocabulary"])
+    make = tokenizer_spm.build if vocabulary.pre in tokenizer_spm.KINDS else TableTokenizer
+    return make(vocabulary, Dialog.from_json(weights.texts["dialog"]))
 
 
 def _decoder(config: ModelConfig, weights: Weights) -> Decoder:

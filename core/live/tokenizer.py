@@ -16,15 +16,18 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 import numpy as np
+from tokenizers import Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as Engine
-from tokenizers import models, pre_tokenizers
 
 from core.errors import TokenOutOfRange
 from core.live import chat
 from core.live.chat import Dialog
 from core.live.errors import TextNotCovered
 
-TEXT, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5  # token types of GGUF that occur in byte-level vocabularies
+TEXT, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # token types of GGUF
+# Llama 3's rule: contractions, words with one sign before them, up to three digits, signs, line breaks, spaces.
+_LLAMA3_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                 r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 _VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
@@ -181,7 +184,7 @@ class TableTokenizer(Tokenizer):
         # Control tokens stay out of the engine's vocabulary, so no typed text can produce them.
         ids = {token: i for i, (token, kind) in enumerate(kinds) if kind == TEXT}
         pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in vocabulary.merges)]
-        self._engine = Engine(models.BPE(vocab=ids, merges=pairs))
+        self._engine = Engine(models.BPE(vocab=ids, merges=pairs, ignore_merges=vocabulary.pre in _WHOLE_WORDS))
         self._engine.pre_tokenizer = _PRE_TOKENIZERS[vocabulary.pre]()
         self._missing = bytes(b for b, c in enumerate(_BYTE_ALPHABET) if c not in ids)
 
@@ -253,4 +256,16 @@ def _smollm() -> pre_tokenizers.PreTokenizer:
     ])
 
 
-_PRE_TOKENIZERS = {"smollm": _smollm}
+def _gpt2() -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+
+
+def _llama3() -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(_LLAMA3_WORDS), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ])
+
+
+_PRE_TOKENIZERS = {"smollm": _smollm, "gpt-2": _gpt2, "llama-bpe": _llama3}
+_WHOLE_WORDS = {"llama-bpe"}  # a word that is a token is not put together from merges

@@ -49,15 +49,15 @@ def read(folder: Path, vocab: int) -> JsonTokenizer:
     if wrong := next((name for name, i in stated.items() if tokens.get(name) != i), None):
         raise CheckpointInvalid(path, f"gives the token {wrong!r:.60} the id {stated[wrong]}, which is not its place")
     controls = {token.content: i for i, token in added.items() if token.special}
-    table = _table(tokens, {token.content for token in added.values()}, vocab, byte_level=_is_byte_level(raw))
-    return JsonTokenizer(engine, table, controls, _dialog(folder, tokens, vocab))
+    rows = table(tokens, {token.content for token in added.values()}, vocab, byte_level=_is_byte_level(raw))
+    return JsonTokenizer(engine, rows, controls, _dialog(folder, tokens, vocab))
 
 
 class JsonTokenizer(Tokenizer):
     """BPE by the `tokenizers` library. Text that would not come back is refused, never dropped silently."""
 
-    def __init__(self, engine: Engine, table: list[bytes], controls: Mapping[str, int], dialog: Dialog) -> None:
-        super().__init__(table, controls, dialog)
+    def __init__(self, engine: Engine, rows: list[bytes], controls: Mapping[str, int], dialog: Dialog) -> None:
+        super().__init__(rows, controls, dialog)
         self._engine = engine
         probe = _run(engine, "a")
         self._leads = probe is not None and self._join(probe.ids) == b" a"
@@ -131,12 +131,12 @@ def _is_byte_level(raw: Mapping[str, Any]) -> bool:
     return any(isinstance(part, dict) and part.get("type") == "ByteLevel" for part in parts or [])
 
 
-def _table(tokens: Mapping[str, int], added: set[str], vocab: int, *, byte_level: bool) -> list[bytes]:
+def table(tokens: Mapping[str, int], added: set[str], vocab: int, *, byte_level: bool) -> list[bytes]:
     """What each id stands for; nothing for rows of the embedding that no token uses."""
-    table = [b""] * vocab
+    rows = [b""] * vocab
     for token, i in tokens.items():
-        table[i] = token.encode("utf-8", "replace") if token in added else _bytes(token, byte_level)
-    return table
+        rows[i] = token.encode("utf-8", "replace") if token in added else _bytes(token, byte_level)
+    return rows
 
 
 def _bytes(token: str, byte_level: bool) -> bytes:

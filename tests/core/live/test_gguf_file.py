@@ -40,6 +40,22 @@ def test_linear_scaling_of_positions_is_read(write_gguf: WriteGGUF) -> None:
     assert gguf_file.read(path).config.rope_scaling == {"rope_type": "linear", "factor": 2.5}
 
 
+def test_llama_3s_scaling_is_recognised_by_its_numbers(write_gguf: WriteGGUF) -> None:
+    """As the writer of GGUF files computes them, from the settings of Llama 3.1 and 3.2."""
+    for factor in (8.0, 32.0):
+        numbers = []
+        for pair in range(DH // 2):
+            wavelength = 2 * math.pi * 500_000 ** (2 * pair / DH)
+            smooth = (8192 / wavelength - 1.0) / (4.0 - 1.0)
+            within = 1 / ((1 - smooth) / factor + smooth)
+            numbers.append(1.0 if wavelength < 8192 / 4.0 else factor if wavelength > 8192 / 1.0 else within)
+        assert len(set(numbers)) == 3, "too few pairs to tell"
+        factors = (np.array(numbers, dtype=np.float32), Kind.F32)
+        config = gguf_file.read(write_gguf({"llama.rope.freq_base": 500_000.0}, {"rope_freqs.weight": factors})).config
+        assert config.rope_scaling == {"rope_type": "llama3", "factor": factor, "low_freq_factor": 1.0,
+                                       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+
+
 def test_parameters_are_those_of_the_decoder(write_gguf: WriteGGUF) -> None:
     head = np.ones((len(tiny_tokens()), D), dtype=np.float32)
     for tensors in ({}, {"output.weight": (head, Kind.F16)}):
@@ -81,13 +97,16 @@ def test_matrices_are_transposed_and_as_close_as_their_storage_allows(
     ({"llama.rope.scaling.type": "linear"}, {}, "llama.rope.scaling.factor"),
     ({"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 0.0}, {}, "factor"),
     ({"llama.vocab_size": 300}, {}, "300"),
-    ({"tokenizer.ggml.pre": "llama-bpe"}, {}, "llama-bpe"),
-    ({"tokenizer.ggml.model": "llama"}, {}, "tokenizer model"),
+    ({"tokenizer.ggml.pre": "tekken"}, {}, "tekken"),
+    ({"tokenizer.ggml.model": "bert"}, {}, "tokenizer model"),
+    ({"tokenizer.ggml.model": "llama"}, {}, "tokenizer.ggml.scores"),
+    ({"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.5, 1.5]}, {}, "2 scores"),
     ({"tokenizer.ggml.token_type": [1, 1, 1]}, {}, "token types"),
     ({"tokenizer.ggml.merges": ["q x"]}, {}, "merge 'q x'"),
     ({"tokenizer.ggml.tokens": ["a"] * len(tiny_tokens())}, {}, "twice"),
     ({}, {"output_norm.weight": None}, "output_norm.weight"),
-    ({}, {"rope_freqs.weight": (np.ones(8, dtype=np.float32), Kind.F32)}, "RoPE"),
+    ({}, {"rope_freqs.weight": (np.linspace(1, 3, 8, dtype=np.float32), Kind.F32)}, "RoPE"),
+    ({}, {"rope_freqs.weight": (np.ones(7, dtype=np.float32), Kind.F32)}, "RoPE"),
     ({}, {"output_norm.weight": (np.full(D, np.nan, dtype=np.float32), Kind.F32)}, "not finite"),
     ({}, {"output_norm.weight": (np.ones(D + 1, dtype=np.float32), Kind.F32)}, "sizes"),
 ])
