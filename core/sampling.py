@@ -17,6 +17,7 @@ from torch import Tensor
 from core.errors import LogitsInvalid, SettingOutOfRange
 from core.ops import NEG_INF
 
+ROUNDING = 1e-6  # a sum of float32 probabilities that should be just p may miss it by this fraction
 ORDER = ("temperature", "top_k", "top_p", "min_p")
 
 
@@ -154,14 +155,14 @@ def _top_p(scores: Tensor, p: float) -> Tensor:
     """A token stays while the mass before it is below p, so the one that crosses p is in; the likeliest always is."""
     ordered, ids = scores.sort(dim=-1, descending=True, stable=True)
     mass = ordered.softmax(dim=-1, dtype=torch.float64)
-    out = mass.cumsum(dim=-1) - mass >= p
+    out = mass.cumsum(dim=-1) - mass >= p * (1 - ROUNDING)
     out[..., 0] = False
     return _without(scores, torch.empty_like(out).scatter_(-1, ids, out))
 
 
 def _min_p(scores: Tensor, fraction: float) -> Tensor:
     """p_i ≥ fraction · p_max; fraction 1 keeps the likeliest and its equals."""
-    return _without(scores, (scores - scores.amax(dim=-1, keepdim=True)).exp() < fraction)
+    return _without(scores, (scores - scores.amax(dim=-1, keepdim=True)).exp() < fraction * (1 - ROUNDING))
 
 
 def _without(scores: Tensor, out: Tensor) -> Tensor:

@@ -160,11 +160,14 @@ class Trace:
     def begin(self, config: ModelConfig, given: Mapping[str, Tensor]) -> None:
         """Take the configuration and the given tensors; sizes are checked. Raises ShapeError, UnknownName."""
         self.config = config
-        self.steps = steps.plan(config, cached="blocks.0.k_past" in given)
+        cached = "blocks.0.k_past" in given
+        self.steps = steps.plan(config, cached)
         self._sizes: dict[str, int] = dict(config.sizes)
         for name, tensor in given.items():
             self._check_shape(name, tensor)
             self._given[name] = tensor
+        if cached:  # a mask of one row or column tells nothing
+            self._sizes |= {"Tq": self._sizes["T"], "Tk": self._sizes["Tp"] + self._sizes["T"]}
         self._available = self._reachable()
 
     def capture(self, layer: int, x: Tensor) -> None:
