@@ -68,6 +68,8 @@ def rule(trace: Trace, name: str) -> Rule:
         constants["divisor"] = math.sqrt(trace.config.head_dim) if factor is None else 1.0 / factor
     if step.op in ("norm", "head_norm"):
         constants["eps"] = trace.config.norm_eps
+    if step.op == "append":
+        constants["past"] = trace[step.reads[0]].shape[2]
     return Rule(name, step.op, step.reads, contracted, constants)
 
 
@@ -172,6 +174,15 @@ def _merge(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     return ((source,),), source.value
 
 
+def _append(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
+    """A row before the constant "past" is copied from the cache, a later one was computed now."""
+    past, new = how.operands
+    batch, head, row, d = index
+    cached = int(how.constants["past"])
+    source = _factor(trace, past, *index) if row < cached else _factor(trace, new, batch, head, row - cached, d)
+    return ((source,),), source.value
+
+
 def _lookup(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     table, ids = how.operands
     batch, token, d = index
@@ -220,7 +231,7 @@ def _activation(op: str, x: float) -> float:
 _DERIVERS: dict[str, Callable[[Trace, Rule, Index], tuple[Terms, float]]] = {
     "project": _project, "unembed": _unembed, "score": _score, "mix": _mix, "scale": _scale, "mask": _mask,
     "softmax": _softmax, "norm": _norm, "head_norm": _norm, "split_heads": _split, "split_kv_heads": _split,
-    "merge_heads": _merge, "lookup": _lookup, "rotate": _rotate,
+    "merge_heads": _merge, "lookup": _lookup, "rotate": _rotate, "append": _append,
 }
 
 
