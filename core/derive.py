@@ -68,6 +68,8 @@ def rule(trace: Trace, name: str) -> Rule:
         constants["divisor"] = math.sqrt(trace.config.head_dim) if factor is None else 1.0 / factor
     if step.op in ("norm", "head_norm"):
         constants["eps"] = trace.config.norm_eps
+    if step.op == "append":
+        constants["past"] = trace[step.reads[0]].shape[2]
     return Rule(name, step.op, step.reads, contracted, constants)
 
 
@@ -172,6 +174,15 @@ def _merge(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     return ((source,),), source.value
 
 
+def _append(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
+    """A row before the constant "past" is copied from the cache, a later one was computed now."""
+    past, new = how.operands
+    batch, head, row, d = index
+    cached = int(how.constants["past"])
+    source = _factor(trace, past, *index) if row < cached else _factor(trace, new, batch, head, row - cached, d)
+    return ((source,),), source.value
+
+
 def _lookup(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     table, ids = how.operands
     batch, token, d = index
@@ -220,7 +231,7 @@ def _activation(op: str, x: float) -> float:
 _DERIVERS: dict[str, Callable[[Trace, Rule, Index], tuple[Terms, float]]] = {
     "project": _project, "unembed": _unembed, "score": _score, "mix": _mix, "scale": _scale, "mask": _mask,
     "softmax": _softmax, "norm": _norm, "head_norm": _norm, "split_heads": _split, "split_kv_heads": _split,
-    "merge_heads": _merge, "lookup": _lookup, "rotate": _rotate,
+    "merge_heads": _merge, "lookup": _lookup, "rotate": _rotate, "append": _append,
 }
 
 
@@ -251,3 +262,17 @@ def full_index(trace: Trace, name: str, batch: int, head: int, row: int, column:
         lead.append(min(head // trace.config.group if axes[1] == "Hkv" else head, shape[1] - 1))
     rest = (row, column) if len(axes) - len(lead) > 1 else (column,)
     return (*lead, *rest)
+
+
+def rest_of(trace: Trace, name: str, batch: int, head: int, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    """What the terms before `start` and those from `stop` on add up to, in every cell of a head's projection.
+
+    Two (T, Dh) float64 tensors on the CPU, without the bias: with the terms between them and the bias they are
+    q_proj, k_proj or v_proj of that head, or of the KV head that it reads.
+    """
+    x, w = trace.steps[name].reads[:2]
+    width = trace.config.head_dim
+    place = head if name.endswith("q_proj") else head // trace.config.group
+    rows = slice_of(trace, x, batch, head).double()  # (T, D)
+    block = slice_of(trace, w, batch, head)[:, place * width:(place + 1) * width].double()  # (D, Dh)
+    return rows[:, :start] @ block[:start], rows[:, stop:] @ block[stop:]

@@ -28,3 +28,11 @@ def pick() -> torch.device:
     if wanted.split(":")[0] not in present:
         raise UnknownOption(VARIABLE, wanted, present)
     return torch.device(wanted)
+
+
+def synchronise(place: torch.device) -> None:
+    """Wait for what an accelerator still computes, so that a clock read afterwards counts it."""
+    if place.type == "cuda":
+        torch.cuda.synchronize(place)
+    elif place.type == "mps":
+        torch.mps.synchronize()

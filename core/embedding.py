@@ -38,3 +38,14 @@ def sinusoidal(length: int, width: int) -> Tensor:
     exponent = torch.arange(0, width, 2, dtype=torch.float64) / width  # (D/2,)
     angle = torch.arange(length, dtype=torch.float64)[:, None] * 10000.0**-exponent  # (T, D/2)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).float()  # (T, D)
+
+
+def positions(ids: Tensor, total: int, allowed: Tensor | None = None) -> Tensor:
+    """Positions (B, T) of ids (B, T), the last of `total` tokens: their places or, with `allowed` (B, total) False at
+    padding, the count of real tokens so far less one (0 on padding before the first). Raises ShapeError."""
+    new = ids.shape[1]
+    if allowed is None:
+        return torch.arange(total - new, total, device=ids.device).expand(ids.shape)
+    if allowed.shape != (ids.shape[0], total) or allowed.dtype != torch.bool:
+        raise ShapeError("allowed must be a boolean over cached and new tokens", allowed=allowed.shape, ids=ids.shape)
+    return (allowed.long().cumsum(dim=1) - 1).clamp_min(0)[:, -new:]

@@ -10,6 +10,13 @@
     ├── TokenOutOfRange        a token id that has no row in the table
     ├── UnknownName            a trace name that is not registered, or not available here
     ├── EditError              an edit of a cell that does not exist, or to a value that is no finite number
+    ├── CacheError             a KV cache that cannot take or give what is asked
+    │   ├── CacheFull          more tokens than it has room for
+    │   ├── CacheMismatch      it was made for another model, batch or device
+    │   └── CacheOverwritten   rows that a sliding window no longer holds
+    ├── SamplingError          a distribution that cannot be sampled from
+    │   ├── SettingOutOfRange  a temperature or limit outside its range
+    │   └── LogitsInvalid      logits that are NaN or +∞, or all −∞
     └── core.live.errors       everything about model files and typed text
 
 The message is plain English for logs and developers. `ui.errors` words each type in the user's language from the
@@ -104,3 +111,52 @@ class EditError(WorkbenchError, ValueError):
     def __init__(self, name: str, index: Sequence[int], why: str) -> None:
         self.name, self.index, self.why = name, tuple(index), why
         super().__init__(f"{name}{list(index)}: {why}")
+
+
+class CacheError(WorkbenchError, ValueError):
+    """A KV cache that cannot take or give what is asked."""
+
+
+class CacheFull(CacheError):
+    """`length` tokens are cached and `new` do not fit any more: there is room for `max_tokens`."""
+
+    def __init__(self, length: int, new: int, max_tokens: int) -> None:
+        self.length, self.new, self.max_tokens = length, new, max_tokens
+        super().__init__(f"{length} + {new} tokens do not fit into a cache for {max_tokens}; make a longer one")
+
+
+class CacheMismatch(CacheError):
+    """The cache was made for `cached` of `field`, and is used with `given`."""
+
+    def __init__(self, field: str, cached: object, given: object) -> None:
+        self.field, self.cached, self.given = field, cached, given
+        super().__init__(f"the cache was made for {field}={cached}, not for {given}; make one for this model and batch")
+
+
+class CacheOverwritten(CacheError):
+    """Cropping to `length` needs rows before `oldest`, the first that a window of `rows` still holds."""
+
+    def __init__(self, length: int, oldest: int, rows: int) -> None:
+        self.length, self.oldest, self.rows = length, oldest, rows
+        super().__init__(f"cropping to {length} needs rows before {oldest}, which a window of {rows} has overwritten; "
+                         "start again from the text")
+
+
+class SamplingError(WorkbenchError, ValueError):
+    """A distribution that cannot be sampled from."""
+
+
+class SettingOutOfRange(SamplingError):
+    """`field` is `value`; `allowed` says in mathematical notation what it may be."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field, self.value, self.allowed = field, value, allowed
+        super().__init__(f"{field}={value!r}; allowed is {allowed}")
+
+
+class LogitsInvalid(SamplingError):
+    """`count` of the logits are `what` ("nan", "+inf"), or all of a row are "-inf"."""
+
+    def __init__(self, what: str, count: int) -> None:
+        self.what, self.count = what, count
+        super().__init__(f"{count} logits are {what}; there is nothing to choose from")

@@ -6,34 +6,47 @@ stream and recomputes any step from it, so the difference between the two can be
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
-from core import embedding, ops, steps
+from core import embedding, ops, rope, steps
+from core.cache import KVCache
 from core.config import ModelConfig
 from core.errors import ShapeError
 from core.feed_forward import feed_forward, swiglu
+from core.generation import generate as generate
 from core.trace import NAMES, Trace
 
 INIT_STD = 0.02  # GPT-2's initial standard deviation, for decoders that are not loaded from a file
 
 
+class Pass(NamedTuple):
+    """What all blocks of one forward pass share: cos and sin of RoPE where there is one, the additive mask or None
+    (then causal when there are several queries), and the cache if there is one."""
+
+    rotation: tuple[Tensor, Tensor] | None
+    mask: Tensor | None
+    cache: KVCache | None
+
+
 class Block(nn.Module):
     """Attention and feed-forward around one residual stream; parameters carry their trace names."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.layer = config, layer
         for name in block_parameters(config):
             self.register_parameter(name, _new(config, f"blocks.{{l}}.{name}"))
 
-    def forward(self, x: Tensor, positions: Tensor, mask: Tensor | None) -> Tensor:
-        """x (B, T, D), positions (B, T), additive mask or None for plainly causal -> (B, T, D)."""
+    def forward(self, x: Tensor, shared: Pass) -> Tensor:
+        """x (B, T, D) -> (B, T, D)."""
         config = self.config
         if config.norm == "none" or config.norm_place == "post":
-            middle = self._norm(1, x + self._attention(x, positions, mask))
+            middle = self._norm(1, x + self._attention(x, shared))
             return middle if config.ffn == "none" else self._norm(2, middle + self._feed_forward(middle))
-        x = x + self._attention(self._norm(1, x), positions, mask)
+        x = x + self._attention(self._norm(1, x), shared)
         return x if config.ffn == "none" else x + self._feed_forward(self._norm(2, x))
 
     def _norm(self, which: int, x: Tensor) -> Tensor:
@@ -41,7 +54,7 @@ class Block(nn.Module):
             return x
         return steps.normalise(self.config, x, self._get(f"gamma{which}"), self._optional(f"beta{which}"))
 
-    def _attention(self, x: Tensor, positions: Tensor, mask: Tensor | None) -> Tensor:
+    def _attention(self, x: Tensor, shared: Pass) -> Tensor:
         config = self.config
         q = ops.split_heads(ops.project(x, self._get("wq"), self._optional("bq")), config.heads)  # (B, H, T, Dh)
         k = ops.split_heads(ops.project(x, self._get("wk"), self._optional("bk")), config.kv_heads)  # (B, Hkv, T, Dh)
@@ -49,9 +62,12 @@ class Block(nn.Module):
         if config.qk_norm:
             q, k = steps.OPERATIONS["head_norm"](config, q, self._get("q_gamma")), steps.OPERATIONS["head_norm"](
                 config, k, self._get("k_gamma"))
-        if config.positions == "rope":
-            q, k = steps.rotate(config, q, positions), steps.rotate(config, k, positions)
-        context = steps.fused_attention(q, k, v, mask, is_causal=mask is None)  # (B, H, T, Dh)
+        if shared.rotation is not None:
+            q, k = (rope.turn(x, *shared.rotation, config.rope_pairing) for x in (q, k))
+        if shared.cache is not None:
+            k, v = shared.cache.append(self.layer, k, v)  # (B, Hkv, Tk, Dh)
+        causal = shared.mask is None and q.shape[2] > 1
+        context = steps.fused_attention(q, k, v, shared.mask, is_causal=causal)  # (B, H, T, Dh)
         return ops.project(ops.merge_heads(context), self._get("wo"), self._optional("bo"))  # (B, T, D)
 
     def _feed_forward(self, x: Tensor) -> Tensor:
@@ -61,7 +77,9 @@ class Block(nn.Module):
                             self.config.ffn)
 
     def _get(self, name: str) -> Tensor:
-        return self.get_parameter(name)
+        parameter = self._parameters[name]
+        assert parameter is not None
+        return parameter
 
     def _optional(self, name: str) -> Tensor | None:
         return self._parameters.get(name)
@@ -75,63 +93,96 @@ class Decoder(nn.Module):
         self.config = config
         for name in outer_parameters(config):
             self.register_parameter(name, _new(config, name))
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
         self.requires_grad_(False)
 
-    def forward(self, ids: Tensor, *, trace: Trace | None = None, allowed: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, *, cache: KVCache | None = None, trace: Trace | None = None, allowed: Tensor | None = None,
+    ) -> Tensor:
         """ids (B, T) -> logits (B, T, V).
 
-        `allowed` (B, T) bool is False at padding; positions then count real tokens only (cumsum − 1), so a left-padded
-        example sees the positions it would see alone. `trace`, if given, captures the stream. Raises TokenOutOfRange,
-        and ShapeError when there are more tokens than positions.
+        With a `cache`, ids are the tokens after the cached ones; their K and V are appended to it. `allowed` (B, Tk)
+        bool, over cached and new tokens, is False at padding; positions then count real tokens only (cumsum − 1), so
+        a left-padded example sees the positions it would see alone. `trace`, if given, captures the stream. Raises
+        TokenOutOfRange, ShapeError when there are more tokens than positions, CacheFull and CacheMismatch.
         """
-        config = self.config
-        length = ids.shape[1]
-        if length < 1 or length > config.max_positions:
-            raise ShapeError(f"from 1 to {config.max_positions} tokens", ids=ids.shape)
-        positions = _positions(ids, allowed)  # (B, T)
-        needs_mask = allowed is not None or config.sliding_window is not None
-        mask = self.mask(length, allowed) if needs_mask or trace is not None else None  # (B or 1, 1, T, T)
+        return self.head(self.stream(ids, cache=cache, trace=trace, allowed=allowed))
+
+    def stream(
+        self, ids: Tensor, *, cache: KVCache | None = None, trace: Trace | None = None, allowed: Tensor | None = None,
+    ) -> Tensor:
+        """All of `forward` but the head: the residual stream after the last block (B, T, D)."""
+        past = 0 if cache is None else cache.length
+        total = past + ids.shape[1]
+        if ids.shape[1] < 1 or total > self.config.max_positions:
+            raise ShapeError(f"from 1 to {self.config.max_positions} tokens", ids=ids.shape, cached=(past,))
+        if cache is not None:
+            allowed = cache.fits(self.config, ids, allowed)
+        positions = embedding.positions(ids, total, allowed)  # (B, T)
         x = embedding.lookup(self.get_parameter("embedding"), ids)  # (B, T, D)
-        if config.positions in ("learned", "sinusoidal"):
-            x = x + embedding.lookup(self._position_table(length), positions)
+        if self.config.positions in ("learned", "sinusoidal"):
+            x = x + embedding.lookup(self._position_table(total), positions)
+        rotation = steps.rotation(self.config, positions, x) if self.config.positions == "rope" else None
+        shared = Pass(rotation, self._needed_mask(ids, cache, allowed), cache)
         if trace is not None:
-            trace.begin(config, self._given(ids, positions, mask))
+            trace.begin(self.config, self._given(ids, positions, cache, allowed))
         for layer, block in enumerate(self.blocks):
             if trace is not None:
                 trace.capture(layer, x)
-            x = block(x, positions, mask if needs_mask else None)
+            x = block(x, shared)
         if trace is not None:
-            trace.capture(config.layers, x)
-        return self._head(x)
+            trace.capture(self.config.layers, x)
+        if cache is not None:
+            cache.advance(ids.shape[1], allowed)
+        return x
 
-    def mask(self, length: int, allowed: Tensor | None) -> Tensor:
-        """The additive mask (B or 1, 1, T, T): causal, the sliding window where there is one, and padding."""
-        window = self.config.sliding_window
-        band = ops.causal_mask(length) if window is None else ops.sliding_window_mask(length, length, window)
-        band = band.to(self.get_parameter("embedding").device)[None, None]
-        return band if allowed is None else band + ops.padding_mask(allowed)
-
-    def _head(self, x: Tensor) -> Tensor:
+    def head(self, x: Tensor) -> Tensor:
+        """The final norm, where there is one, and the product with the vocabulary: x (…, D) -> logits (…, V)."""
         config = self.config
         if config.norm != "none" and config.norm_place == "pre":
             x = steps.normalise(config, x, self.get_parameter("final_gamma"), self._parameters.get("final_beta"))
         if config.tied_head:
-            return x @ self.get_parameter("embedding").mT  # (B, T, V)
+            return x @ self.get_parameter("embedding").mT  # (…, V)
         return ops.project(x, self.get_parameter("w_vocab"))
+
+    def mask(self, queries: int, keys: int, allowed: Tensor | None) -> Tensor:
+        """The additive mask (B or 1, 1, Tq, Tk), aligned at the end: causal, the sliding window where there is one, and
+        padding, `allowed` (B, Tk) False where a key is none."""
+        window, weights = self.config.sliding_window, self.get_parameter("embedding")
+        band = ops.causal_mask(queries, keys) if window is None else ops.sliding_window_mask(queries, keys, window)
+        band = band.to(weights)[None, None]
+        return band if allowed is None else (band + ops.padding_mask(allowed)).to(weights)
+
+    def _needed_mask(self, ids: Tensor, cache: KVCache | None, allowed: Tensor | None) -> Tensor | None:
+        """The mask for the rows that the fused kernel reads, or None where it needs none: a single query reads all of
+        them, and Tq = Tk without padding or window is plainly causal."""
+        queries, window = ids.shape[1], self.config.sliding_window
+        keys = queries if cache is None else cache.held + queries
+        if allowed is None and (window is None or keys <= window) and queries in (1, keys):
+            return None
+        if cache is not None and allowed is not None:
+            allowed = allowed[:, cache.columns(queries)]
+        return self.mask(queries, keys, allowed)
 
     def _position_table(self, length: int) -> Tensor:
         if self.config.positions == "learned":
             return self.get_parameter("position_table")
         return embedding.sinusoidal(length, self.config.width).to(self.get_parameter("embedding").device)
 
-    def _given(self, ids: Tensor, positions: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
+    def _given(
+        self, ids: Tensor, positions: Tensor, cache: KVCache | None, allowed: Tensor | None,
+    ) -> dict[str, Tensor]:
+        """What a trace is given: parameters, ids, the mask over the keys in the order of time, and the cached rows."""
+        keys = ids.shape[1] if cache is None else cache.held + ids.shape[1]
+        readable = None if allowed is None else allowed[:, -keys:]
         given: dict[str, Tensor] = dict(self.state_dict())
-        given |= {"tokens": ids, "positions": positions}
-        if mask is not None:
-            given["mask"] = mask
+        given |= {"tokens": ids, "positions": positions, "mask": self.mask(ids.shape[1], keys, readable)}
         if self.config.positions == "sinusoidal":
             given["position_table"] = embedding.sinusoidal(self.config.max_positions, self.config.width)
+        if cache is not None:
+            for layer in range(self.config.layers):
+                past = cache.past(layer)
+                given |= {f"blocks.{layer}.k_past": past.k, f"blocks.{layer}.v_past": past.v}
         return given
 
 
@@ -186,12 +237,3 @@ def _new(config: ModelConfig, name: str) -> nn.Parameter:
     if len(shape) == 1:
         return nn.Parameter(torch.zeros(shape))
     return nn.Parameter(torch.randn(shape) * INIT_STD)
-
-
-def _positions(ids: Tensor, allowed: Tensor | None) -> Tensor:
-    """(B, T): 0, 1, 2, … or, with padding, the count of real tokens so far less one (0 on padding before the first)."""
-    if allowed is None:
-        return torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
-    if allowed.shape != ids.shape or allowed.dtype != torch.bool:
-        raise ShapeError("allowed must be a boolean of the shape of ids", allowed=allowed.shape, ids=ids.shape)
-    return (allowed.long().cumsum(dim=1) - 1).clamp_min(0)

@@ -19,7 +19,7 @@ AXES: dict[str, str] = {
     "B": "batch", "T": "tokens", "Tq": "query tokens", "Tk": "key tokens", "D": "model width", "H": "query heads",
     "Hkv": "key/value heads", "Dh": "head width", "HDh": "all query heads side by side",
     "HkvDh": "all key/value heads side by side", "F": "feed-forward width", "V": "vocabulary", "L": "layers",
-    "P": "positions in the table",
+    "P": "positions in the table", "Tp": "cached tokens",
 }
 
 # How an axis is written. A notation lists what its source writes, also where that is the default's letter. The first
@@ -44,6 +44,7 @@ SYMBOLS: dict[str, dict[str, str]] = {
         "embedding": "E", "position_table": "P", "in": "X", "norm1": "X₁", "norm2": "U₁",
         "q_proj": "Q", "k_proj": "K", "v_proj": "V", "q": "Q", "k": "K", "v": "V",
         "q_norm": "Q̂", "k_norm": "K̂", "q_rot": "Q", "k_rot": "K",
+        "k_past": "K_past", "v_past": "V_past", "k_all": "K_cache", "v_all": "V_cache",
         "scores": "QKᵀ", "scaled": "S", "masked": "S+M", "weights": "A", "context": "AV", "concat": "Z",
         "attn_out": "O", "resid_mid": "U", "gate": "G", "activated": "act", "up": "F₁", "hidden": "F₂", "ffn_out": "F₃",
         "resid_out": "U+F₃", "out": "Y", "final_norm": "Xₙ", "logits": "logits",

@@ -78,10 +78,16 @@ def rotate(
     angle = angles(positions, frequencies(turned, base, scaling))  # (T, Dr/2) or (B, T, Dr/2)
     if positions.ndim == 2 and x.ndim == 4:
         angle = angle[:, None]  # (B, 1, T, Dr/2)
-    cos, sin = angle.cos().to(x), angle.sin().to(x)  # in the type and on the device of x
-    first, second = _pairs(x[..., :turned], pairing)  # (…, T, Dr/2) each
+    return turn(x, angle.cos().to(x), angle.sin().to(x), pairing)  # in the type and on the device of x
+
+
+def turn(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
+    """Turn each pair of x (…, T, Dh) by the angle whose cos and sin (…, T, Dr/2) are given; the rest stays."""
+    turned = 2 * cos.shape[-1]
+    whole = turned == x.shape[-1]
+    first, second = _pairs(x if whole else x[..., :turned], pairing)  # (…, T, Dr/2) each
     rotated = _unpair(first * cos - second * sin, second * cos + first * sin, pairing)
-    return torch.cat([rotated, x[..., turned:]], dim=-1)
+    return rotated if whole else torch.cat([rotated, x[..., turned:]], dim=-1)
 
 
 def _pairs(x: Tensor, pairing: str) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,9 @@ between models (norm and its place, positions, feed-forward, sharing) is settled
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -23,25 +25,27 @@ class Step(NamedTuple):
     reads: tuple[str, ...]
 
 
-def plan(config: ModelConfig) -> dict[str, Step]:
-    """Every computed name of a decoder with that configuration, in the order in which it can be computed."""
+@lru_cache(maxsize=16)
+def plan(config: ModelConfig, cached: bool = False) -> Mapping[str, Step]:
+    """Every computed name of a decoder with that configuration, in the order in which it can be computed. With `cached`
+    the new rows of K and V are appended to those of a cache, and attention reads them all."""
     steps: dict[str, Step] = {"embed": Step("lookup", ("embedding", "tokens"))}
     stream = "embed"
     if config.positions in ("learned", "sinusoidal"):
         steps["pos_embed"] = Step("lookup", ("position_table", "positions"))
     for layer in range(config.layers):
         first = ("embed", "pos_embed") if layer == 0 and "pos_embed" in steps else (stream,)
-        steps |= _block(config, f"blocks.{layer}.", first)
+        steps |= _block(config, f"blocks.{layer}.", first, cached)
         stream = f"blocks.{layer}.out"
     if config.norm != "none" and config.norm_place == "pre":
         steps["final_norm"] = Step("norm", (stream, "final_gamma", *_if(config.norm == "layer", "final_beta")))
         stream = "final_norm"
     head = ("unembed", "embedding") if config.tied_head else ("project", "w_vocab")
     steps["logits"] = Step(head[0], (stream, head[1]))
-    return steps
+    return MappingProxyType(steps)
 
 
-def _block(config: ModelConfig, block: str, first: tuple[str, ...]) -> dict[str, Step]:
+def _block(config: ModelConfig, block: str, first: tuple[str, ...], cached: bool) -> dict[str, Step]:
     """The steps of one block. `first` is what its input is made of: the previous output, or embeddings to add up."""
     def step(op: str, *reads: str) -> Step:
         return Step(op, tuple(block + read for read in reads))
@@ -51,7 +55,7 @@ def _block(config: ModelConfig, block: str, first: tuple[str, ...]) -> dict[str,
     steps = {"in": Step("add" if len(first) == 2 else "copy", first)}
     if pre:
         steps["norm1"] = step("norm", "in", "gamma1", *_if(beta, "beta1"))
-    steps |= _attention(config, step, "norm1" if pre else "in")
+    steps |= _attention(config, step, "norm1" if pre else "in", cached)
     steps["resid_mid"] = step("add", "in", "attn_out")
     middle = "resid_mid"
     if post:
@@ -70,13 +74,13 @@ def _block(config: ModelConfig, block: str, first: tuple[str, ...]) -> dict[str,
     return {block + name: made for name, made in steps.items()}
 
 
-def _attention(config: ModelConfig, step: Callable[..., Step], x: str) -> dict[str, Step]:
+def _attention(config: ModelConfig, step: Callable[..., Step], x: str, cached: bool) -> dict[str, Step]:
     steps: dict[str, Step] = {}
     bias = config.qkv_bias
     for letter in "qkv":
         steps[f"{letter}_proj"] = step("project", x, f"w{letter}", *_if(bias, f"b{letter}"))
         steps[letter] = step("split_heads" if letter == "q" else "split_kv_heads", f"{letter}_proj")
-    q, k = "q", "k"
+    q, k, v = "q", "k", "v"
     if config.qk_norm:
         steps["q_norm"], steps["k_norm"] = step("head_norm", q, "q_gamma"), step("head_norm", k, "k_gamma")
         q, k = "q_norm", "k_norm"
@@ -84,11 +88,14 @@ def _attention(config: ModelConfig, step: Callable[..., Step], x: str) -> dict[s
         for name, read in (("q_rot", q), ("k_rot", k)):
             steps[name] = Step("rotate", (*step("", read).reads, "positions"))
         q, k = "q_rot", "k_rot"
+    if cached:
+        steps["k_all"], steps["v_all"] = step("append", "k_past", k), step("append", "v_past", v)
+        k, v = "k_all", "v_all"
     steps["scores"] = step("score", q, k)
     steps["scaled"] = step("scale", "scores")
     steps["masked"] = Step("mask", (*step("", "scaled").reads, "mask"))
     steps["weights"] = step("softmax", "masked")
-    steps["context"] = step("mix", "weights", "v")
+    steps["context"] = step("mix", "weights", v)
     steps["concat"] = step("merge_heads", "context")
     steps["attn_out"] = step("project", "concat", "wo", *_if(config.out_bias, "bo"))
     return steps
@@ -123,6 +130,20 @@ def rotate(config: ModelConfig, x: Tensor, positions: Tensor) -> Tensor:
                        pairing=config.rope_pairing, scaling=config.rope_scaling)
 
 
+def rotation(config: ModelConfig, positions: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    """cos and sin of the configuration's RoPE at positions (B, T) -> (B, 1, T, Dr/2) each, in the type and on the
+    device of `like`: computed once for all heads and layers, for `core.rope.turn`."""
+    theta = rope.frequencies(config.rotary_dim, config.rope_base, config.rope_scaling)
+    angle = rope.angles(positions, theta)[:, None]  # (B, 1, T, Dr/2)
+    return angle.cos().to(like), angle.sin().to(like)
+
+
+def append(config: ModelConfig, past: Tensor, new: Tensor) -> Tensor:
+    """Cached rows, then new ones: past (B, Hkv, Tp, Dh), new (B, Hkv, T, Dh) -> (B, Hkv, Tp + T, Dh) in the type of
+    `new`. The new rows are rounded to the type of the cache, since that is what attention reads back."""
+    return torch.cat([past, new.to(past.dtype)], dim=-2).to(new.dtype)
+
+
 OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "copy": lambda config, x: x,
     "add": lambda config, a, b: a + b,
@@ -135,6 +156,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "split_heads": lambda config, x: ops.split_heads(x, config.heads),
     "split_kv_heads": lambda config, x: ops.split_heads(x, config.kv_heads),
     "rotate": rotate,
+    "append": append,
     "score": lambda config, q, k: ops.raw_scores(q, k),
     "mask": lambda config, scaled, mask: ops.mask_scores(scaled, mask),
     "softmax": lambda config, masked: ops.softmax(masked),
@@ -152,6 +174,13 @@ def run(step: Step, config: ModelConfig, operands: Sequence[Tensor], scale: floa
 
 
 def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, is_causal: bool = False) -> Tensor:
-    """torch's fused attention on q (B, H, Tq, Dh), k v (B, Hkv, Tk, Dh), additive mask -> context (B, H, Tq, Dh)."""
+    """torch's fused attention on q (B, H, Tq, Dh), k v (B, Hkv, Tk, Dh), additive mask -> context (B, H, Tq, Dh).
+
+    A single query has its heads regrouped, those that share a KV head as the rows of one matrix: no kernel then needs
+    to repeat K and V. `is_causal` is for Tq = Tk only (torch aligns it at the start)."""
+    if q.shape[2] == 1 and q.shape[1] != k.shape[1] and (mask is None or mask.shape[1] == 1):
+        rows = q.reshape(q.shape[0], k.shape[1], -1, q.shape[3])  # (B, Hkv, H/Hkv, Dh)
+        context = torch.nn.functional.scaled_dot_product_attention(rows, k, v, attn_mask=mask)
+        return context.reshape(*q.shape[:3], v.shape[3])
     return torch.nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=mask, is_causal=is_causal, enable_gqa=q.shape[-3] != k.shape[-3])

@@ -77,6 +77,9 @@ _BLOCK = {
     "k_norm": _name("B Hkv T Dh", "key", "head_norm", "k k_gamma"),
     "q_rot": _name("B H T Dh", "query", "rotate", "q positions"),
     "k_rot": _name("B Hkv T Dh", "key", "rotate", "k positions"),
+    "k_past": _name("B Hkv Tp Dh", "cache"), "v_past": _name("B Hkv Tp Dh", "cache"),
+    "k_all": _name("B Hkv Tk Dh", "cache", "append", "k_past k_rot"),
+    "v_all": _name("B Hkv Tk Dh", "cache", "append", "v_past v"),
     "scores": _name("B H Tq Tk", "score", "score", "q_rot k_rot"),
     "scaled": _name("B H Tq Tk", "score", "scale", "scores"),
     "masked": _name("B H Tq Tk", "score", "mask", "scaled mask"),
@@ -131,13 +134,17 @@ class Trace:
 
     `tokens` are the labels of the rows, for the first batch entry; `source` says where the numbers come from. Built
     either from given tensors (`core.worked`) or by passing an empty one to `Decoder.forward`.
+
+    In a pass with a cache the rows are those of the new tokens; `past_tokens` label the cached ones, whose K and V are
+    given as `k_past` and `v_past`, as they lay in the cache before. Nothing recomputes them: an edit of a parameter
+    does not reach them.
     """
 
     def __init__(
         self, *, tokens: Sequence[str] = (), source: str = "", config: ModelConfig | None = None,
-        given: Mapping[str, Tensor] | None = None,
+        given: Mapping[str, Tensor] | None = None, past_tokens: Sequence[str] = (),
     ) -> None:
-        self.tokens = list(tokens)
+        self.tokens, self.past_tokens = list(tokens), list(past_tokens)
         self.source = source
         self.scales: dict[int, float] = {}  # layer -> a factor in place of 1/√Dh
         self.stream: list[Tensor] = []
@@ -153,11 +160,14 @@ class Trace:
     def begin(self, config: ModelConfig, given: Mapping[str, Tensor]) -> None:
         """Take the configuration and the given tensors; sizes are checked. Raises ShapeError, UnknownName."""
         self.config = config
-        self.steps = steps.plan(config)
+        cached = "blocks.0.k_past" in given
+        self.steps = steps.plan(config, cached)
         self._sizes: dict[str, int] = dict(config.sizes)
         for name, tensor in given.items():
             self._check_shape(name, tensor)
             self._given[name] = tensor
+        if cached:  # a mask of one row or column tells nothing
+            self._sizes |= {"Tq": self._sizes["T"], "Tk": self._sizes["Tp"] + self._sizes["T"]}
         self._available = self._reachable()
 
     def capture(self, layer: int, x: Tensor) -> None:
@@ -199,8 +209,14 @@ class Trace:
         return registered(name).axes
 
     @property
+    def key_tokens(self) -> list[str]:
+        """The labels of the keys: the cached tokens, then the new ones."""
+        return self.past_tokens + self.tokens
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the captured stream and of the computed tensors kept so far; parameters are not counted."""
+        """Bytes of the captured stream and of the computed tensors kept so far; parameters and the rows of a cache are
+        not counted."""
         with self._lock:
             return sum(tensor.nbytes for tensor in (*self.stream, *self._computed.values()))
 
@@ -267,7 +283,7 @@ class Trace:
         stale = {f"blocks.{layer}.in" for layer in range(max(first + 1, 0), self.config.layers)}
         if "embed" not in self._available:
             stale.discard("blocks.0.in")
-        other = type(self)(tokens=self.tokens, source=self.source)
+        other = type(self)(tokens=self.tokens, source=self.source, past_tokens=self.past_tokens)
         other.begin(self.config, {name: tensor for name, tensor in self._given.items() if name not in stale})
         other._edits, other.scales = edits, scales
         return other
@@ -309,7 +325,8 @@ class Trace:
         if any(block + short in self._edits for short in ("scores", "scaled", "masked", "weights", "context")):
             return None
         q, k = (self[name] for name in self.steps[block + "scores"].reads)
-        fused = steps.fused_attention(q, k, self[block + "v"], self["mask"])
+        v = self[self.steps[block + "context"].reads[1]]
+        fused = steps.fused_attention(q, k, v, self["mask"])
         return _compare("sdpa", block + "context", self[block + "context"], fused)
 
     def check_step(self, name: str) -> Check | None:
@@ -320,10 +337,12 @@ class Trace:
         if name in self._edits:
             return None
         step = self.steps[name]
-        operands = [self[read].double() if self[read].is_floating_point() else self[read] for read in step.reads]
+        exact_types = step.op == "append"  # rounds to the type of the cache and does no arithmetic
+        operands = [self[read] if exact_types or not self[read].is_floating_point() else self[read].double()
+                    for read in step.reads]
         exact = steps.run(step, self.config, operands, self.scales.get(self.layer_of(name)))
         finite = exact.isfinite()
-        return _compare("float64", name, self[name][finite].double(), exact[finite])
+        return _compare("float64", name, self[name][finite].double(), exact[finite].double())
 
     # Inside.
 

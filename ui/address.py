@@ -132,6 +132,21 @@ def unpack_pin(parameter: str) -> dict[str, Any] | None:
     return {"id": parts[0], "row": int(parts[1]), "col": int(parts[2])}
 
 
+def pack_window(windows: Mapping[str, int]) -> str:
+    """The windows on long axes as "D.129": letter and first place, from 1; those at the start are left out."""
+    return "_".join(f"{letter}.{first + 1}" for letter, first in sorted(windows.items()) if first)
+
+
+def unpack_window(parameter: str) -> dict[str, int]:
+    """Read `pack_window` back; what is malformed is left out, as the place of a window changes no number."""
+    windows: dict[str, int] = {}
+    for part in parameter.split("_") if len(parameter) <= 64 else []:
+        letter, _dot, first = part.rpartition(".")
+        if letter and first.isascii() and first.isdecimal() and 1 <= int(first) <= LARGEST_INDEX:
+            windows[letter] = int(first) - 1
+    return windows
+
+
 def _entries(found: Mapping[str, Any]) -> list[tuple[str, str, str, Any]]:
     """Flatten scope → name → index → value; a part that is no mapping counts as one entry that cannot be read."""
     entries: list[tuple[str, str, str, Any]] = []

@@ -21,7 +21,7 @@ from core import derive, masks, notation
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
-from ui.equation import Edits, Frame, Pin, read_edits, read_pin
+from ui.equation import MAX_SIDE, Edits, Frame, Pin, read_edits, read_pin, read_window
 
 # Sizes on the map, where nothing is computed; Dh = 0 stands for D ÷ H.
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
@@ -47,7 +47,7 @@ _CHOICES: dict[str, tuple[Sequence[str], str]] = {
 _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
-            "part": (1, _MANY), "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
@@ -109,6 +109,8 @@ def begin(locale: str | None) -> list[str]:
         _replaced()
         if raw and raw != UNPINNED and st.session_state["_pin"] is None:
             notices.append("pin_dropped")
+    if _arrived("window"):
+        st.session_state["_window"] = address.unpack_window(st.query_params.get("window", ""))
     unsound = [key for key in (*_NUMBERS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
@@ -134,6 +136,7 @@ def finish() -> None:
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
+        "window": address.pack_window(st.session_state.get("_window", {})),
     })
 
 
@@ -263,6 +266,26 @@ def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     def take() -> None:
         pin = read_pin(st.session_state[key].get("pin"), frames)
         st.session_state["_pin"] = {"id": pin.id, "row": pin.row, "col": pin.col} if pin else UNPINNED
+
+    return take
+
+
+# The windows on axes that are too long to be sent whole.
+
+
+def window(letter: str, total: int) -> tuple[int, int] | None:
+    """(first, count) of the part of an axis of `total` entries that is sent; None where all of it is."""
+    if total <= MAX_SIDE:
+        return None
+    return min(st.session_state.get("_window", {}).get(letter, 0), total - MAX_SIDE), MAX_SIDE
+
+
+def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
+    """A callback that takes the windows that the equation `key` asks for."""
+
+    def take() -> None:
+        found = read_window(st.session_state[key].get("window"), frames)
+        st.session_state["_window"] = st.session_state.get("_window", {}) | (found or {})
 
     return take
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,10 +12,9 @@ from torch import Tensor
 from core import derive, observe
 from core.trace import Index, Trace, registered
 from ui import i18n
-from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax
+from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose
 from ui.i18n import _
 
-PART = 16  # columns of a wide X that are shown at once
 WRITTEN_OUT = 16  # up to this width the chain from X to O begins with X and ends with O
 TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
@@ -167,7 +165,8 @@ def _letter(axis: str) -> str:
 def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple[list[Frame], list[Rule]]:
     """One X and, for each of `letters`, its matrix (and bias) and what this head makes of X, before any rotation.
 
-    `window` (offset, count) takes a part of the axis that the product sums over, where X is too wide to be written out.
+    `window` (offset, count) takes the part of the axis that the product sums over which is sent; what the other terms
+    add up to goes with it.
     """
     x = view.trace.attention_input(view.layer)
     symbol = i18n.symbol(x)
@@ -184,20 +183,14 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
             ids[name] = f"b{letter}"
             frames.append(view.frame(ids[name], name, editable=True, sign="+", columns=block))
         frames.append(view.frame(ids[made], view.name(letter), sign="=", words=(_("token ↓"), "")))
-        rules.append(view.rule(made, ids))
+        rule = view.rule(made, ids)
+        if window is not None and isinstance(rule, Matmul):
+            start, count = window
+            before, after = (part.float().numpy() for part in derive.rest_of(
+                view.trace, made, *view.place, start, start + count))
+            rule = replace(rule, rest=(before, after))
+        rules.append(rule)
     return frames, rules
-
-
-def parts(view: View) -> int:
-    """Into how many parts X is cut to be shown: one where it can be written out in full."""
-    width = view.trace.config.width
-    return 1 if width <= MAX_SIDE else math.ceil(width / PART)
-
-
-def part(view: View, number: int) -> tuple[int, int] | None:
-    """(first column, count) of that part of X, from 0; None where X is shown in full."""
-    first = number * PART
-    return None if parts(view) == 1 else (first, min(PART, view.trace.config.width - first))
 
 
 def chain(view: View) -> tuple[list[Frame], list[Rule]]:
@@ -210,11 +203,13 @@ def chain(view: View) -> tuple[list[Frame], list[Rule]]:
     if not wide:
         frames, rules = projected(view, "qkv", None)
     q, k = trace.steps[name("scores")].reads
-    ids = {name(letter): f"{letter}_made" for letter in "qv" if not wide}
+    ids = {name(letter): f"{letter}_made" for letter in "qkv" if not wide}
     turned = _("RoPE:") if trace.config.positions == "rope" and not wide else ""
     if q not in ids:
         ids[q] = "q"
         frames.append(view.frame("q", q, sign=turned))
+    if k in ids:
+        rules.append(Transpose("k", ids[k]))
     frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else f"{i18n.symbol('q')} ×"))
     masked = bool((trace["mask"] != 0).any())
     steps = [("scores", "="), ("scaled", f"÷ {view.root()} ="), *([("masked", "=")] if masked else []),

@@ -25,7 +25,8 @@ def lab() -> None:
     view = View(resolved.trace, layer=bench.layer, batch=bench.batch, head=bench.head,
                 editable=resolved.scope is not None)
     formula_at = st.container()
-    letters, window = _controls(resolved, view)
+    letters = _controls(resolved, view)
+    window = bench_module.window("D", view.trace.config.width)
     exercise = Exercise(
         "projections-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
         lambda number: quiz.projection_question(view.trace, view.layer, *view.place, number),
@@ -53,8 +54,8 @@ def lab() -> None:
     bench_module.finish()
 
 
-def _controls(resolved: Resolved, view: View) -> tuple[str, tuple[int, int] | None]:
-    """Which roles are shown, and which part of a wide X."""
+def _controls(resolved: Resolved, view: View) -> str:
+    """Which roles are shown."""
     together = {"all": _("All three")} if view.trace.config.width <= views.TOGETHER else {}
     labels = together | {letter: letter.upper() for letter in _LETTERS}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
@@ -62,11 +63,7 @@ def _controls(resolved: Resolved, view: View) -> tuple[str, tuple[int, int] | No
                                    required=True, label_visibility="collapsed")
         if resolved.source == "toy":
             bench_module.bias_switch(_("Add a bias"))
-        count, number = views.parts(view), 1
-        if count > 1:
-            number = bench_module.whole_number(_("Part of X (of {count})").format(count=count), "part", 1, count, 1,
-                                               width=180)
-    return _LETTERS if role == "all" else role, views.part(view, number - 1)
+    return _LETTERS if role == "all" else role
 
 
 def _equation(
@@ -124,7 +121,7 @@ def _look_for(resolved: Resolved, view: View) -> None:
         sentences.append(_("Q and K stand here before RoPE turns their rows; V is never turned."))
     if x != "X":
         sentences.append(_("X₁ is X after the block's first norm."))
-    if views.parts(view) > 1:
+    if config.width > MAX_SIDE:
         sentences.append(_("{x} has {width} columns, too many to write out. Each sum runs over all of them; the part "
                            "that is shown can be moved.").format(x=x, width=config.width))
     if resolved.source == "live":

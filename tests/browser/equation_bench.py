@@ -11,7 +11,7 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from ui.equation import Add, Axis, Difference, Frame, Matmul, Pin, Rule, Scale, Softmax, equation
+from ui.equation import Add, Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose, equation
 
 Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
 K = np.array([[1, 0], [1, 1], [2, 1]], np.float32)
@@ -107,7 +107,7 @@ def with_bias() -> tuple[list[Frame], list[Rule]]:
         Frame("p", "plain", "P", "query", plain, *axes, sign="−"),
         Frame("d", "difference", "Δ", "query", y - plain, *axes, sign="="),
     ]
-    return frames, [Matmul("y", "x", "w", "D", bias="b"), Difference("d", "y", "p")]
+    return frames, [Matmul("y", "x", "w", "D", bias="b"), Binary("difference", "d", "y", "p")]
 
 
 def projection(edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
@@ -130,7 +130,7 @@ def phrases() -> tuple[list[Frame], list[Rule]]:
         Frame("c", "c", "C", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="but ÷ √2 ="),
         Frame("d", "d", "Δ", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="wrong − right ="),
     ]
-    return frames, [Scale("b", "a", 1.0, "1"), Scale("c", "a", 2.0, "√2"), Difference("d", "b", "c")]
+    return frames, [Scale("b", "a", 1.0, "1"), Scale("c", "a", 2.0, "√2"), Binary("difference", "d", "b", "c")]
 
 
 def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
@@ -138,6 +138,41 @@ def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
     frames, rules = single_head(Q, K)
     q = Frame("q", "blocks.0.q", "Q", "query", Q, Axis("T"), Axis("Dh", total=5))
     return [q, *frames[1:]], rules
+
+
+def wide(first: int) -> tuple[list[Frame], list[Rule]]:
+    """X (5×576) × W (576×6) = Y, of which at most 128 terms are sent, from `first` on."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(5, 576)).astype(np.float32), rng.normal(size=(576, 6)).astype(np.float32)
+    count = 128
+    exact = x.astype(np.float64), w.astype(np.float64)
+    rest = tuple((exact[0][:, part] @ exact[1][part]).astype(np.float32)
+                 for part in (slice(0, first), slice(first + count, None)))
+    d = Axis("D", "", (), first, 576)
+    frames = [
+        Frame("x", "blocks.0.norm1", "X", "residual", x[:, first:first + count], Axis("T"), d),
+        Frame("w", "blocks.0.wq", "WQ", "parameter", w[first:first + count], d, Axis("Dh"), sign="×"),
+        Frame("y", "blocks.0.q_proj", "Y", "query", (exact[0] @ exact[1]).astype(np.float32), Axis("T"), Axis("Dh"),
+              sign="="),
+    ]
+    return frames, [Matmul("y", "x", "w", "D", rest=(rest[0], rest[1]))]
+
+
+def turned() -> tuple[list[Frame], list[Rule]]:
+    """K and its transpose."""
+    frames = [Frame("k", "blocks.0.k", "K", "key", K, Axis("T"), Axis("Dh")),
+              Frame("kt", "kt", "Kᵀ", "key", K.T, Axis("Dh"), Axis("T"), sign="→")]
+    return frames, [Transpose("kt", "k")]
+
+
+def attention(t: int) -> tuple[list[Frame], list[Rule]]:
+    """Q × Kᵀ, scaled, masked, softmax for t labelled tokens and a head width of 64."""
+    rng = np.random.default_rng(0)
+    q, k = (rng.normal(size=(t, 64)).astype(np.float32) for _ in range(2))
+    labels = [f"token{place}" if place % 3 else "the" for place in range(t)]
+    frames, rules = single_head(q, k, labels=labels)
+    more, softmaxed = single_head(q, k, labels=labels, upto="weights")
+    return [*frames, *more[1:]], [*rules, *softmaxed]
 
 
 def random_head(t: int, d: int, edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
@@ -156,6 +191,7 @@ edits_now = st.session_state.setdefault("edits", BY_HAND.get(case, {}))
 seq = st.session_state.setdefault("seq", 0)
 rev = st.session_state.setdefault("rev", 0)
 q, k = edited(Q, "blocks.0.q", edits_now), edited(K, "blocks.0.k", edits_now)
+runs = st.session_state.runs = st.session_state.get("runs", 0) + 1
 hidden_note = ""
 pin = None
 decimals = 3
@@ -181,6 +217,13 @@ elif case == "phrases":
     frames, rules = phrases()
 elif case == "bias":
     frames, rules = with_bias()
+elif case == "wide":
+    frames, rules = wide(st.session_state.get("first", 0))
+elif case == "turned":
+    frames, rules = turned()
+elif case.startswith("map"):
+    frames, rules = attention(int(case.removeprefix("map")))
+    pin = Pin("a", "blocks.0.weights", 1, 0)
 elif case == "partial":
     frames, rules = beyond_the_window()
 else:
@@ -192,6 +235,9 @@ else:
 state = equation(
     frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note
 )
+if state.window and state.window["D"] != st.session_state.get("first", 0):
+    st.session_state.first = state.window["D"]
+    st.rerun()
 if state.edits is not None and state.edits.seq > seq and state.edits.rev == rev:
     st.session_state.edits, st.session_state.seq = state.edits.map, state.edits.seq
     st.rerun()
@@ -204,4 +250,4 @@ def reset() -> None:
 
 
 st.button("Reset", on_click=reset)
-st.html(f"<pre id='said'>{json.dumps({'edits': edits_now, 'pin': state.pin and vars(state.pin)})}</pre>")
+st.html(f"<pre id='said'>{json.dumps({'edits': edits_now, 'pin': state.pin and vars(state.pin), 'runs': runs})}</pre>")

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from core import derive, steps, worked
+from core.cache import KVCache
 from core.errors import UnknownName
 from core.toy import ToySizes, toy
 from core.trace import Trace
@@ -32,6 +33,15 @@ def decoder_trace(**choices: Any) -> Trace:
     return result
 
 
+def cached_trace(first: int, **choices: Any) -> Trace:
+    """The pass that reads what follows the first tokens, which lie in a cache."""
+    decoder, ids = random_decoder(**{**SMALL, **choices}), random_ids(2, 5) % SMALL["vocab"]
+    cache, result = KVCache(decoder.config, 2, 5), Trace()
+    decoder(ids[:, :first], cache=cache)
+    decoder(ids[:, first:], cache=cache, trace=result)
+    return result
+
+
 TRACES: dict[str, Callable[[], Trace]] = {
     "single_head": worked.single_head,
     "single_head causal": lambda: worked.single_head("causal"),
@@ -45,6 +55,8 @@ TRACES: dict[str, Callable[[], Trace]] = {
     "adjacent pairs in part of the head": lambda: decoder_trace(
         rope_pairing="adjacent", head_dim=6, rope_dim=4, qk_norm=True, tied_head=True, rope_scaling=LLAMA3),
     "half pairs in part of the head": lambda: decoder_trace(head_dim=6, rope_dim=4, sliding_window=2),
+    "two tokens on top of three cached ones": lambda: cached_trace(3),
+    "one token on top of a window": lambda: cached_trace(4, sliding_window=3, kv_heads=1, positions="learned"),
     "rescaled": lambda: worked.block().with_scale(0, 0.3),
 }
 
@@ -61,7 +73,7 @@ def values(cell: derive.Cell) -> list[float]:
 def recombined(cell: derive.Cell, trace: Trace) -> float:
     """The value of a cell from its rule's operation, its constants and its factors."""
     op, constants, last = cell.rule.op, cell.rule.constants, cell.index[-1]
-    if op in ("project", "unembed", "score", "mix", "rotate", "multiply", "add", "mask", "copy", "lookup",
+    if op in ("project", "unembed", "score", "mix", "rotate", "multiply", "add", "mask", "copy", "append", "lookup",
               "split_heads", "split_kv_heads", "merge_heads"):
         return product(cell)
     if op == "scale":

@@ -117,7 +117,7 @@ class Frame:
             "transposed": self.transposed,
             "rows": axes[0] | {"size": values.shape[0]},
             "cols": axes[1] | {"size": values.shape[1]},
-            "values": base64.b64encode(values.tobytes()).decode("ascii"),
+            "values": _base64(values),
             "editable": self.editable,
             "range": [float(v) for v in self.shade or _own_range(values)],
             "hidden": [[int(r), int(c)] for r, c in self.hidden],
@@ -125,6 +125,10 @@ class Frame:
             "cut": self.cut,
             "compact": self.compact,
         }
+
+
+def _base64(values: npt.NDArray[np.float32]) -> str:
+    return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode("ascii")
 
 
 def _own_range(values: npt.NDArray[np.float32]) -> tuple[float, float]:
@@ -137,7 +141,8 @@ class Matmul:
     """out[i,j] = Σ left[i,d]·right[d,j] (+ bias[0,j]); `contracted` is the letter of d.
 
     Where `right` or `bias` has another total of columns than `out`, it is a block (a head's part of a parameter): its
-    first column makes the first of `out`.
+    first column makes the first of `out`. Where only a part of d was sent, `rest` is what the terms before it and
+    those after it add up to, each with the shape of the values of `out`.
     """
 
     out: str
@@ -145,10 +150,12 @@ class Matmul:
     right: str
     contracted: str
     bias: str | None = None
+    rest: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]] | None = None
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "matmul"} | vars(self)
+        before, after = (_base64(part) for part in self.rest) if self.rest else ("", "")
+        return {"op": "matmul"} | vars(self) | {"rest": None, "before": before, "after": after}
 
 
 @dataclass(frozen=True)
@@ -191,16 +198,15 @@ class Softmax:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """out = left − right."""
+class Transpose:
+    """out[i,j] = source[j,i]."""
 
     out: str
-    left: str
-    right: str
+    source: str
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "difference"} | vars(self)
+        return {"op": "transpose", "out": self.out, "in": self.source}
 
 
 @dataclass(frozen=True)
@@ -231,7 +237,7 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Difference | Unary | Binary
+Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary
 
 
 @dataclass(frozen=True)
@@ -255,10 +261,12 @@ class Edits:
 
 
 class EquationState(NamedTuple):
-    """What the browser holds, checked; None where it has sent nothing usable."""
+    """What the browser holds, checked; None where it has sent nothing usable. `window` is what it wants to be sent:
+    axis letter → the first place, from 0."""
 
     edits: Edits | None
     pin: Pin | None
+    window: dict[str, int] | None
 
 
 def default_strings(_: Callable[[str], str]) -> dict[str, str]:
@@ -281,6 +289,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "hidden": _("hidden"),
         "blank": _("not computed yet"),
         "terms": _("{n} terms"),
+        "subtotal": _("{sum} (terms {a}–{b})"),
         "rounded": _("The printed digits are rounded; the result uses the full values."),
         "row_rounded": _(
             "The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."
@@ -304,6 +313,8 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "skip": _("Show all"),
         "row_done": _("row {i} of {symbol} is done"),
         "all_done": _("{symbol} is done"),
+        "digits": _("Digits"),
+        "colours": _("Colours"),
         "export": _("Download"),
         "svg": _("Equation as SVG"),
         "csv": _("{symbol} as CSV, full values"),
@@ -316,18 +327,25 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-def _sent(name: str) -> str:
-    """A file beside this one without comment lines and indentation: it travels again with every change of the data."""
-    lines = (line.strip() for line in (_HERE / name).read_text("utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
-
-
+# One module is all that a component may have, so the files are joined; their functions share one scope.
+_MODULES = ("numbers", "dom", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
+            "events", "equation")
 _HERE = Path(__file__).parent
+
+
+def _sent(*names: str) -> str:
+    """Files beside this one without comment lines, indentation and imports of one another: they travel again with
+    every change of the data."""
+    text = "\n".join((_HERE / name).read_text("utf-8") for name in names)
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
+
+
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
     css=role_css(":host, .equation") + _sent("equation.css"),
-    js=_sent("equation.js"),
+    js=_sent(*(f"{name}.js" for name in _MODULES)),
 )
 
 
@@ -347,6 +365,10 @@ def build_payload(
     ids = [frame.id for frame in frames]
     if len(set(ids)) != len(ids):
         raise ValueError(f"frame ids are not unique: {ids}")
+    shapes = {frame.id: frame.values.shape for frame in frames}
+    for rule in rules:
+        if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
+            raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
         named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]
@@ -380,12 +402,14 @@ def equation(
     hidden_note: str = "",
     on_edits_change: Callable[[], None] | None = None,
     on_pin_change: Callable[[], None] | None = None,
+    on_window_change: Callable[[], None] | None = None,
 ) -> EquationState:
     """Draw an equation and return what the learner did to it.
 
     The values of the frames already contain `edits`, which only mark the cells. `rev` must change whenever Python
     replaces the edits or the pin itself; `seq` is that of the edits last read. In a callback the raw state is
-    `st.session_state[key]["edits"]` and `["pin"]`, for `read_edits` and `read_pin`.
+    `st.session_state[key]["edits"]`, `["pin"]` and `["window"]`, for `read_edits`, `read_pin` and `read_window`. A
+    window that is asked for should come with the next run; what is on screen stays until then.
     """
     result = _COMPONENT(
         key=key,
@@ -402,8 +426,10 @@ def equation(
         ),
         on_edits_change=on_edits_change or _nothing,
         on_pin_change=on_pin_change or _nothing,
+        on_window_change=on_window_change or _nothing,
     )
-    return EquationState(read_edits(result.get("edits"), frames), read_pin(result.get("pin"), frames))
+    return EquationState(read_edits(result.get("edits"), frames), read_pin(result.get("pin"), frames),
+                         read_window(result.get("window"), frames))
 
 
 def _nothing() -> None:
@@ -465,3 +491,19 @@ def read_pin(value: object, frames: Sequence[Frame]) -> Pin | None:
             rows, cols = frame.shape
             return Pin(frame.id, frame.name, row, col) if row < rows and col < cols else None
     return None
+
+
+def read_window(value: object, frames: Sequence[Frame]) -> dict[str, int] | None:
+    """The windows that a browser or an address asked for, by axis letter; None if it has not that form at all.
+
+    Kept are whole numbers for axes that the frames show a part of, pulled back to where a part of that size ends.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    kept: dict[str, int] = {}
+    for frame in frames:
+        for axis, size, total in zip((frame.rows, frame.cols), frame.values.shape, frame.shape, strict=True):
+            first = _count(value.get(axis.axis))
+            if first is not None and size < total:
+                kept[axis.axis] = min(first, total - size)
+    return kept

@@ -1,0 +1,204 @@
+// Maps: matrices too large for digits, drawn once on a canvas; a second canvas above it shows what is lit.
+// Cells of the grid exist only round the focused one.
+
+import { make } from "./dom.js";
+import { drawCells, drawLabel, makeCell, topOf } from "./draw.js";
+import { mapCell } from "./fit.js";
+import { has } from "./frames.js";
+import { cells } from "./numbers.js";
+import { cellAt } from "./point.js";
+import { isBlank } from "./steps.js";
+
+const AROUND = 5;                                         // cells per side that exist as elements
+
+export function buildMap(u, f) {
+  u.base = make("canvas", "base");
+  u.glow = make("canvas", "glow");
+  u.grid.replaceChildren(u.base, u.glow);
+  u.heads.replaceChildren(); u.labels.replaceChildren();
+  u.i0 = u.j0 = 0;
+  const cols = Math.min(AROUND, f.nc);
+  u.cells = cells(Math.min(AROUND, f.nr)).map((r) => {
+    const row = make("div", "row", u.grid);
+    row.setAttribute("role", "row");
+    return cells(cols).map((c) => makeCell(row, f.id, r, c));
+  });
+}
+
+export function drawMap(s, f, u) {
+  const [w, h] = mapCell(f, s.fit.cell), sharp = devicePixelRatio || 1;
+  u.grid.classList.add("map"); u.grid.dataset.id = f.id;
+  u.w = w; u.h = h;
+  for (const node of [u.base, u.glow]) {
+    node.width = Math.round(w * f.nc * sharp); node.height = Math.round(h * f.nr * sharp);
+    node.style.cssText = `width:${w * f.nc}px;height:${h * f.nr}px`;
+  }
+  paint(s, f, u);
+  const at = [s.focus, s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }].find((p) => p?.id === f.id && has(f, p.i, p.j));
+  seat(s, f, u, at?.i ?? Math.max(u.i0, f.r0), at?.j ?? Math.max(u.j0, f.c0));
+  drawEdge(u.labels, f.rows, f.r0, f.nr, h, false);
+  drawEdge(u.heads, f.cols, f.c0, f.nc, w, f.cols.labels.length > 0);
+}
+
+// Lays the cells round (i, j), unless it is among them.
+export function seat(s, f, u, i, j) {
+  const inside = i >= u.i0 && j >= u.j0 && cellAt(s, f.id, i, j) && has(f, u.i0, u.j0) && has(f, u.i0 + u.cells.length - 1, u.j0 + u.cells[0].length - 1);
+  if (!inside) {
+    const first = (at, lo, n, count) => Math.max(lo, Math.min(at - (count >> 1), lo + n - count));
+    u.i0 = first(i, f.r0, f.nr, u.cells.length); u.j0 = first(j, f.c0, f.nc, u.cells[0].length);
+    // Another element than the focused one, so that moving the focus is heard.
+    if (cellAt(s, f.id, i, j) === s.parent.activeElement) {
+      if (i < u.i0 + u.cells.length - 1 && u.i0 > f.r0) u.i0 -= 1;
+      else if (i > u.i0 && u.i0 + u.cells.length < f.r0 + f.nr) u.i0 += 1;
+    }
+  }
+  u.cells.forEach((row, r) => row.forEach((cell, c) => {
+    const x = (u.j0 + c - f.c0) * u.w, y = (u.i0 + r - f.r0) * u.h;
+    cell.style.cssText = `left:${x}px;top:${y}px;width:${u.w}px;height:${u.h}px`;
+  }));
+  drawCells(s, f, u);
+}
+
+export function mapPlace(s, id, e) {
+  const f = s.frames[id], u = s.ui[id], r = u.base.getBoundingClientRect();
+  const at = (x, size, n) => Math.max(0, Math.min(n - 1, Math.floor(x / size)));
+  return { id, i: f.r0 + at(e.clientY - r.top, u.h, f.nr), j: f.c0 + at(e.clientX - r.left, u.w, f.nc) };
+}
+
+// ---- the base: one pixel per cell, enlarged without smoothing; −∞ hatched, "?" where the number is asked for ----
+
+function colourOf(node) {
+  const colour = getComputedStyle(node).color, n = colour.match(/-?[\d.]+(e-?\d+)?/g).map(Number);
+  const unit = colour.startsWith("color") ? 255 : 1;
+  return n.slice(0, 3).map((v) => Math.round(v * unit));
+}
+
+function paint(s, f, u) {
+  const plain = u.plain ??= make("canvas"), top = topOf(f), ends = [colourOf(u.base), colourOf(u.glow)];
+  plain.width = f.nc; plain.height = f.nr;
+  const context = plain.getContext("2d"), image = context.createImageData(f.nc, f.nr), marks = { shut: new Uint8Array(f.v.length), asked: new Uint8Array(f.v.length) };
+  for (let k = 0; k < f.v.length; k++) {
+    const v = f.v[k], blank = s.tick !== null && isBlank(s, f, f.r0 + Math.floor(k / f.nc), f.c0 + k % f.nc);
+    if (blank) continue;
+    if (v === -Infinity) marks.shut[k] = 1;
+    else if (Number.isNaN(v)) marks.asked[k] = 1;
+    const [r, g, b] = ends[v < 0 ? 1 : 0];
+    image.data.set([r, g, b, Number.isFinite(v) ? Math.round(255 * Math.min(1, Math.abs(v) / top)) : 0], 4 * k);
+  }
+  context.putImageData(image, 0, 0);
+  const draw = u.base.getContext("2d"), W = u.base.width, H = u.base.height, sharp = devicePixelRatio || 1;
+  draw.imageSmoothingEnabled = false;
+  draw.clearRect(0, 0, W, H);
+  draw.drawImage(plain, 0, 0, W, H);
+  draw.setTransform(sharp, 0, 0, sharp, 0, 0);
+  u.shut = boxes(f, marks.shut);
+  hatch(draw, u, f, getComputedStyle(s.root).color);
+  draw.fillStyle = draw.strokeStyle = `rgb(${ends[0]})`;
+  draw.font = "600 12px sans-serif"; draw.textAlign = "center"; draw.textBaseline = "middle";
+  for (const [x, y, w, h] of boxes(f, marks.asked).map((box) => inPixels(u, box))) {
+    draw.globalAlpha = 0.18; draw.fillRect(x, y, w, h); draw.globalAlpha = 1;
+    draw.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); draw.fillText("?", x + w / 2, y + h / 2);
+  }
+  draw.setTransform(1, 0, 0, 1, 0, 0);
+}
+
+export function hatch(draw, u, f, ink) {
+  if (!u.shut.length) return;
+  draw.save();
+  draw.beginPath();
+  for (const box of u.shut) draw.rect(...inPixels(u, box));
+  draw.clip();
+  draw.strokeStyle = ink; draw.globalAlpha = 0.3; draw.lineWidth = 1;
+  draw.beginPath();
+  const wide = u.w * f.nc, high = u.h * f.nr;
+  for (let x = -high; x < wide; x += 6) { draw.moveTo(x, high); draw.lineTo(x + high, 0); }
+  draw.stroke();
+  draw.restore();
+}
+
+// The marked cells as few boxes [row, column, rows, columns], counted from the first that was sent.
+function boxes(f, marks) {
+  const found = [];
+  let open = [];
+  for (let r = 0; r < f.nr; r++) {
+    const next = [];
+    for (let c = 0; c < f.nc; c++) if (marks[r * f.nc + c]) {
+      const c0 = c;
+      while (c < f.nc && marks[r * f.nc + c]) c++;
+      const above = open.find((box) => box[1] === c0 && box[3] === c - c0);
+      if (above) { above[2] += 1; next.push(above); } else { const box = [r, c0, 1, c - c0]; found.push(box); next.push(box); }
+    }
+    open = next;
+  }
+  return found;
+}
+export function inPixels(u, [r, c, rows, cols]) { return [c * u.w, r * u.h, cols * u.w, rows * u.h]; }
+
+// ---- the glow: what a cell was made from stays bright, the cell itself stands where its lines cross ----
+
+export function lightMaps(s, found, at) {
+  const marks = {};
+  for (const [f, i, j] of found) (marks[f.id] ??= new Uint8Array(f.v.length))[(i - f.r0) * f.nc + j - f.c0] = 1;
+  for (const f of s.order) {
+    const own = at?.id === f.id ? at : null, pin = s.pin?.id === f.id && has(f, s.pin.row, s.pin.col) ? s.pin : null;
+    light(s, f, s.ui[f.id], marks[f.id] ? boxes(f, marks[f.id]) : [], own, pin);
+    nameEdge(s.ui[f.id], f, own);
+  }
+}
+
+function light(s, f, u, lit, own, pin) {
+  const draw = u.glow.getContext("2d"), sharp = devicePixelRatio || 1, style = getComputedStyle(s.root);
+  const colour = (name) => style.getPropertyValue(name);
+  draw.setTransform(sharp, 0, 0, sharp, 0, 0);
+  const wide = u.w * f.nc, high = u.h * f.nr;
+  draw.clearRect(0, 0, wide + 1, high + 1);
+  if (lit.length) {
+    draw.globalAlpha = 0.62; draw.fillStyle = colour("--st-background-color"); draw.fillRect(0, 0, wide + 1, high + 1); draw.globalAlpha = 1;
+    for (const box of lit) draw.clearRect(...inPixels(u, box));
+    draw.strokeStyle = getComputedStyle(u.base).color; draw.lineWidth = 1;
+    for (const box of lit) { const [x, y, w, h] = inPixels(u, box); draw.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); }
+  }
+  const ring = (i, j, ink) => {
+    const x = (j - f.c0) * u.w, y = (i - f.r0) * u.h, grow = Math.max(1, (7 - Math.min(u.w, u.h)) / 2);
+    draw.strokeStyle = ink; draw.lineWidth = 2;
+    draw.strokeRect(x - grow, y - grow, u.w + 2 * grow, u.h + 2 * grow);
+  };
+  if (own) {
+    const x = (own.j - f.c0 + 0.5) * u.w, y = (own.i - f.r0 + 0.5) * u.h;
+    draw.strokeStyle = style.color; draw.globalAlpha = 0.45; draw.lineWidth = 1;
+    draw.beginPath();
+    draw.moveTo(0, y); draw.lineTo(wide, y); draw.moveTo(x, 0); draw.lineTo(x, high);
+    draw.stroke();
+    draw.globalAlpha = 1;
+    ring(own.i, own.j, style.color);
+  }
+  if (pin) ring(pin.row, pin.col, colour("--st-primary-color"));
+}
+
+// ---- the edges: as many labels as have room, and always that of the row and column pointed at ----
+
+const STEPS = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 64];
+function drawEdge(box, axis, offset, n, size, turned) {
+  box.classList.toggle("turned", turned);
+  const step = STEPS.find((k) => k * size >= roomOf(box)) ?? n;
+  const wanted = cells(n).filter((k) => axis.labels.length ? k % step === 0 : (offset + k + 1) % step === 0);
+  while (box.children.length > wanted.length + 1) box.lastChild.remove();
+  while (box.children.length < wanted.length + 1) make("span", "label", box);
+  box.firstChild.hidden = true;                           // the place of the label pointed at
+  wanted.forEach((k, at) => {
+    const node = box.children[at + 1];
+    drawLabel(node, axis, offset, offset + k);
+    setAt(node, (k + 0.5) * size);
+  });
+}
+function nameEdge(u, f, at) {
+  for (const [box, axis, offset, size, k] of [[u.labels, f.rows, f.r0, u.h, at?.i], [u.heads, f.cols, f.c0, u.w, at?.j]]) {
+    const [node, ...others] = box.children, middle = (k - offset + 0.5) * size;
+    node.hidden = !at;
+    if (at) { drawLabel(node, axis, offset, k); node.classList.add("here"); setAt(node, middle); }
+    for (const other of others) other.classList.toggle("under", at && Math.abs(other.middle - middle) < roomOf(box));
+  }
+}
+// How far apart labels stand: those of columns are upright only where they are words.
+function roomOf(box) { return box.classList.contains("heads") && !box.classList.contains("turned") ? 26 : 13; }
+function setAt(node, middle) { node.middle = middle; node.style.setProperty("--at", `${middle}px`); }

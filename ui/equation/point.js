@@ -1,0 +1,40 @@
+// Pointing: which cell is meant, and what lights up with it.
+
+import { drawDock } from "./dock.js";
+import { has, related } from "./frames.js";
+import { lightMaps, mapPlace, seat } from "./map.js";
+import { stepPlace } from "./steps.js";
+
+export function cellAt(s, id, i, j) { const u = s.ui[id]; return u?.cells[i - u.i0]?.[j - u.j0]; }
+export function place(s, cell) { const u = s.ui[cell.at.id]; return { id: cell.at.id, i: u.i0 + cell.at.r, j: u.j0 + cell.at.c }; }
+function current(s) {
+  const pinned = s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col };
+  const at = s.hover ?? stepPlace(s) ?? s.focus ?? pinned;
+  return at && s.frames[at.id] && has(s.frames[at.id], at.i, at.j) ? at : null;
+}
+
+// Only cells whose state changes are touched: the rest of a large page is not restyled.
+export function point(s) {
+  const at = current(s), next = new Map(), { backwards, found } = at ? related(s, s.frames[at.id], at.i, at.j) : { found: [] };
+  for (const [f, i, j] of found) { const cell = cellAt(s, f.id, i, j); if (cell) next.set(cell, backwards ? "lit" : "feeds"); }
+  const own = at && cellAt(s, at.id, at.i, at.j);
+  if (own) next.set(own, "on");
+  for (const cell of s.lit) if (next.get(cell) !== cell.glow) { cell.classList.remove(cell.glow); cell.glow = ""; }
+  for (const [cell, glow] of next) if (cell.glow !== glow) { cell.classList.add(glow); cell.glow = glow; }
+  s.lit = [...next.keys()];
+  if (s.fit.cell) lightMaps(s, found, at);
+  drawDock(s, at);
+}
+
+// The cell at a place on screen, of digits or of a map.
+export function placeOf(s, e) {
+  const cell = e.target.closest?.(".cell"), map = e.target.closest?.(".map");
+  if (map && s.fit.cell) return mapPlace(s, map.dataset.id, e);
+  return cell && place(s, cell);
+}
+
+// The element of a cell; of a map it is laid there first.
+export function reach(s, { id, i, j }) {
+  if (s.fit.cell && !cellAt(s, id, i, j)) seat(s, s.frames[id], s.ui[id], i, j);
+  return cellAt(s, id, i, j);
+}
