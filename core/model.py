@@ -63,7 +63,8 @@ class Block(nn.Module):
             q, k = steps.OPERATIONS["head_norm"](config, q, self._get("q_gamma")), steps.OPERATIONS["head_norm"](
                 config, k, self._get("k_gamma"))
         if shared.rotation is not None:
-            q, k = (rope.turn(x, *shared.rotation, config.rope_pairing) for x in (q, k))
+            both = rope.turn(torch.cat([q, k], dim=1), *shared.rotation, config.rope_pairing)  # (B, H + Hkv, T, Dh)
+            q, k = both.split([config.heads, config.kv_heads], dim=1)
         if shared.cache is not None:
             k, v = shared.cache.append(self.layer, k, v)  # (B, Hkv, Tk, Dh)
         causal = shared.mask is None and q.shape[2] > 1
