@@ -1,8 +1,8 @@
 """Peak memory of a process that loads SmolLM2 from safetensors and generates 512 tokens, against `transformers`.
 
-Each runs alone in a fresh process, from an import to the last token, and the peak is read from Linux (`VmHWM`); pages of
-the mapped weights count for both. Ours reads its own file of dequantised weights, transformers a folder with the same
-numbers, written beforehand by `save_pretrained`.
+Each runs alone in a fresh process, from an import to the last token, and the peak is read from Linux (`VmHWM`); pages
+of the mapped weights count for both. Ours reads its own file of dequantised weights, transformers a folder with the
+same numbers, written beforehand by `save_pretrained`.
 """
 
 from __future__ import annotations
