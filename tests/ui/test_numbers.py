@@ -13,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.equation import Axis, Edits, Frame, Matmul, Pin, build_payload, default_strings, read_edits, read_pin, read_window
+from ui.equation import (
+    Axis,
+    Edits,
+    Frame,
+    Matmul,
+    Pin,
+    build_payload,
+    default_strings,
+    read_edits,
+    read_pin,
+    read_window,
+)
 from ui.theme import format_number, full_value
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
