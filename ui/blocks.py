@@ -15,10 +15,11 @@ import streamlit as st
 
 from core import derive, notation
 from core.experiments import Overflow
+from core.live.errors import ModelMissing
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, sources, theme
+from ui import errors, installing, sources, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.stages import STAGES, stage
@@ -78,7 +79,9 @@ def shape_strip(slug: str, trace: Trace) -> None:
 
 def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
     """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input."""
-    if resolved.error is not None:
+    if isinstance(resolved.error, ModelMissing) and installing.possible():
+        installing.offer(resolved.error)
+    elif resolved.error is not None:
         st.error(errors.explain(resolved.error))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("What you see below are the last good numbers."))
