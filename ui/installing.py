@@ -37,7 +37,7 @@ def offer(missing: ModelMissing) -> None:
         st.error(_("The live model could not be installed.") + " " + errors.explain(failure))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Install the live model") if failure is None else _("Try the installation again"),
-                  on_click=_start, key="install", type="primary")
+                  on_click=_start, key="install")
         st.button(_("Look again"), on_click=sources.loader().forget, key="try-again",
                   help=_("After it was installed in another way."))
         st.caption(_("What you see below are the last good numbers."))

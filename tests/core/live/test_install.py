@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib.metadata
 import os
 import socket
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +17,7 @@ import pytest
 
 from core.live.errors import InstallFailed
 from core.live.install import FOLDER, Installation, Installer, command, from_this_machine, reason
+from tests.wheels import pin, write_wheel
 
 NAME, WHEEL = "tiny-model", "tiny_model-1.0-py3-none-any.whl"
 SIZE = 2_000_000  # pip reports progress above half a megabyte
@@ -28,16 +27,7 @@ SIZE = 2_000_000  # pip reports progress above half a megabyte
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one wheel that holds SIZE bytes, as a model package does."""
     folder = tmp_path_factory.mktemp("shelf")
-    files = {"tiny_model/model.gguf": os.urandom(SIZE),
-             "tiny_model-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: 1.0\n".encode(),
-             "tiny_model-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
-    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
-        lines = []
-        for name, content in files.items():
-            wheel.writestr(name, content)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
-            lines.append(f"{name},sha256={digest},{len(content)}")
-        wheel.writestr("tiny_model-1.0.dist-info/RECORD", "\n".join([*lines, "tiny_model-1.0.dist-info/RECORD,,"]))
+    write_wheel(folder, NAME, "model.gguf", os.urandom(SIZE))
     return folder
 
 
@@ -48,9 +38,7 @@ def target(tmp_path: Path) -> Path:
 
 
 def pinned(folder: Path, digest: str) -> Path:
-    file = folder / "requirements.txt"
-    file.write_text(f"{NAME}==1.0 --hash=sha256:{digest}\n")
-    return file
+    return pin(folder / "requirements.txt", NAME, digest)
 
 
 def right_hash(shelf: Path) -> str:
