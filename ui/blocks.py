@@ -19,7 +19,7 @@ from core.live.errors import ModelMissing
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, installing, sources, theme
+from ui import errors, installing, page_keys, sources, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.stages import STAGES, stage
@@ -45,20 +45,22 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
         st.header(_(here.title), anchor=False)
         st.markdown(f"*{_(here.question)}*")
         place = STAGES.index(here)
-        neighbours = [("‹ {title}", STAGES[place - 1]), ("{title} ›", STAGES[(place + 1) % len(STAGES)])]
-        for arrow, other in neighbours:
+        previous, following = STAGES[place - 1], STAGES[(place + 1) % len(STAGES)]
+        links = (("‹ {title}", previous, page_keys.PREVIOUS), ("{title} ›", following, page_keys.NEXT))
+        for arrow, other, key in links:
             label = arrow.format(title=_(other.title))
             if other.slug in built:
-                st.page_link(built[other.slug], label=label)
+                st.page_link(built[other.slug], label=label, help=_("Key: {key}").format(key=key))
             else:
                 st.caption(_("{label} (to come)").format(label=label))
         presenter_switch()
+        page_keys.listen(slug)
 
 
 def presenter_switch() -> None:
     """Large type and no sidebar; the switch stays on the page, so that it can be turned off again."""
     if st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
-                 help=_("Large type and no sidebar, for a projector.")):
+                 help=_("Large type and no sidebar, for a projector; PageUp and PageDown change the page.")):
         st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
