@@ -19,7 +19,7 @@ from core.live.errors import ModelMissing
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, installing, page_keys, sources, theme
+from ui import errors, installing, page_keys, sources, state_file, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.stages import STAGES, stage
@@ -260,13 +260,13 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     else:
         st.caption(_("The edits are too many for an address. Save them as a file and open it in the other browser."))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.download_button(_("Save the edits as a file"), bench_module.saved_state(), file_name="workbench-state.json",
+        st.download_button(_("Save the edits as a file"), state_file.saved(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
         st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
                            file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
-        bench_module.open_state(file.file_id, file.getvalue())
+        state_file.take(file.file_id, file.getvalue())
 
 
 def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
