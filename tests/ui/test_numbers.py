@@ -13,7 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.equation import Axis, Edits, Frame, Matmul, Pin, build_payload, default_strings, read_edits, read_pin, read_window
+from ui.equation import (
+    Append,
+    Axis,
+    Edits,
+    Frame,
+    Lookup,
+    Matmul,
+    Pin,
+    build_payload,
+    default_strings,
+    read_edits,
+    read_pin,
+    read_window,
+)
 from ui.theme import format_number, full_value
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
@@ -207,6 +220,10 @@ def test_rules_and_ids_that_do_not_fit_the_frames_are_errors() -> None:
     rest = {"decimals": 3, "strings": {}, "pin": None, "edits": {}, "rev": 0, "seq": 0, "hidden_note": ""}
     with pytest.raises(ValueError, match="not there"):
         build_payload(frames, [Matmul("s", "q", "k", "Dh")], **rest)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not there"):
+        build_payload(frames, [Append("s", "k", "new")], **rest)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="3 ids for 2 rows"):
+        build_payload(frames, [Lookup("s", "k", [0, 1, 0])], **rest)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unique"):
         build_payload([frames[0], frames[0]], [], **rest)  # type: ignore[arg-type]
 
