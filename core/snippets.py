@@ -83,13 +83,14 @@ def _projected(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
         body += [f"{x} = {x} * torch.rsqrt({x}.square().mean(-1, keepdim=True) + {config.norm_eps}) * {x}_gamma"
                  for x in "qk"]
     if config.positions == "rope":
-        rope_inputs, lines = _rope(trace)
+        rope_inputs, lines = rope_lines(trace)
         inputs |= rope_inputs
         body += lines
     return inputs, body
 
 
-def _rope(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
+def rope_lines(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
+    """What turning `q` and `k` needs (positions (B, T), θ), and the lines that do it."""
     config = trace.config
     width = config.rotary_dim
     adjacent = config.rope_pairing == "adjacent"
