@@ -126,11 +126,11 @@ def projections(trace: Trace, layer: int, letter: str, kind: str) -> Comparison:
     raise UnknownOption("kind", kind, PROJECTIONS)
 
 
-def refusal(attempt: Callable[[], Tensor]) -> str | None:
+def refusal(attempt: Callable[[], object]) -> str | None:
     """What torch says to an operation that cannot be; None when it can."""
     try:
         attempt()
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:
         return str(error)
     return None
 
