@@ -15,7 +15,7 @@ CLOSE = 0.01  # relative: the sum is right, the digits are not
 Verdict = Literal["right", "scaled", "swapped", "sign", "close", "wrong", "transposed", "other_role", "no_bias",
                   "all_heads", "mean", "heaviest", "interleaved", "tiled", "from_zero", "from_one", "degrees",
                   "half_exponent", "inverse", "bytes", "characters",
-                  "place", "with_position", "outer"]
+                  "place", "with_position", "first_term", "inner"]
 
 
 class Question(NamedTuple):
