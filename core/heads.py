@@ -62,7 +62,7 @@ def after(token: int, column: int, head_dim: int) -> tuple[int, int, int]:
     return column // head_dim, token, column % head_dim
 
 
-class Memory(NamedTuple):
+class MemoryStep(NamedTuple):
     """A tensor as it lies in memory, read off the tensor itself: strides count numbers, not bytes; `moved` says whether
     this step copied the numbers to a new place."""
 
@@ -74,15 +74,15 @@ class Memory(NamedTuple):
     moved: bool
 
 
-class Layout(NamedTuple):
+class MemorySteps(NamedTuple):
     """The steps of split and merge in memory, and what torch says to a `view` of the transposed tensor as [B, T, H·Dh]
     (None where it agrees, as with one head or one token)."""
 
-    steps: tuple[Memory, ...]
+    steps: tuple[MemoryStep, ...]
     refused: str | None
 
 
-def memory(projected: Tensor, heads: int) -> Layout:
+def memory(projected: Tensor, heads: int) -> MemorySteps:
     """projected (B, T, H·Dh) through reshape, transpose, contiguous, transpose back and reshape, each really done."""
     batch, tokens, width = projected.shape
     first = projected.contiguous()
@@ -95,10 +95,10 @@ def memory(projected: Tensor, heads: int) -> Layout:
               ("reshape", "B T HDh", back.reshape(batch, tokens, width)))
     sources = (first, *(tensor for _, _, tensor in stages[:-1]))
     steps = tuple(
-        Memory(step, tuple(axes.split()), tuple(tensor.shape), tensor.stride(), tensor.is_contiguous(),
+        MemoryStep(step, tuple(axes.split()), tuple(tensor.shape), tensor.stride(), tensor.is_contiguous(),
                tensor.data_ptr() != source.data_ptr())
         for (step, axes, tensor), source in zip(stages, sources, strict=True))
-    return Layout(steps, mistakes.refusal(lambda: turned.view(batch, tokens, width)))
+    return MemorySteps(steps, mistakes.refusal(lambda: turned.view(batch, tokens, width)))
 
 
 class OneHead(NamedTuple):

@@ -51,9 +51,10 @@ def setting(trace: Trace, layer: int, mask: str, positions: str) -> Trace:
     Contents are the embedding rows in the first layer, later what reaches the layer. "learned" and "sinusoidal" add a
     table's rows, "rope" turns Q and K, "none" does nothing. Raises UnknownOption.
     """
-    if mask not in MASKS or positions not in possible(trace, layer):
-        bad = ("mask", mask, MASKS) if mask not in MASKS else ("positions", positions, possible(trace, layer))
-        raise UnknownOption(*bad)
+    if mask not in MASKS:
+        raise UnknownOption("mask", mask, MASKS)
+    if positions not in (known := possible(trace, layer)):
+        raise UnknownOption("positions", positions, known)
     return _placed(trace, layer, _contents(trace, layer), mask, positions)
 
 

@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 
 from core import embedding
-from core.errors import ShapeError
+from core.errors import ShapeError, UnknownOption
 from core.trace import Trace
 
 KINDS = ("none", "learned", "sinusoidal", "rope", "relative")
+ActsOn = Literal["nothing", "rows", "queries and keys", "scores"]
+_ELSEWHERE: dict[str, ActsOn] = {"none": "nothing", "rope": "queries and keys", "relative": "scores"}
 
 
 class Work(NamedTuple):
@@ -79,12 +81,12 @@ class Placed(NamedTuple):
     kind: str
     added: Tensor | None
     total: Tensor
-    acts_on: Literal["nothing", "rows", "queries and keys", "scores"]
+    acts_on: ActsOn
 
 
 def place(rows: Tensor, kind: str, table: Tensor | None = None) -> Placed:
     """Add positions 0, 1, … of a kind to rows; "learned" takes the first T rows of `table` (P, D). Raises ShapeError
-    for a table that is missing, too short or of another width."""
+    for a table that is missing, too short or of another width, or an odd width with "sinusoidal"; UnknownOption."""
     tokens, width = rows.shape[-2:]
     if kind == "learned":
         if table is None or table.shape[0] < tokens or table.shape[1] != width:
@@ -93,10 +95,10 @@ def place(rows: Tensor, kind: str, table: Tensor | None = None) -> Placed:
         added = table[:tokens]
     elif kind == "sinusoidal":
         added = embedding.sinusoidal(tokens, width).to(rows)
+    elif kind in _ELSEWHERE:
+        return Placed(kind, None, rows, _ELSEWHERE[kind])
     else:
-        acts: dict[str, Literal["nothing", "queries and keys", "scores"]] = {
-            "none": "nothing", "rope": "queries and keys", "relative": "scores"}
-        return Placed(kind, None, rows, acts[kind])
+        raise UnknownOption("positions", kind, KINDS)
     return Placed(kind, added, rows + added, "rows")
 
 

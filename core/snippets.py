@@ -7,6 +7,7 @@ every program and compares its result with the trace.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from core import ops
 from core.rope import frequencies
 from core.trace import Trace
 
+LINE = 110  # columns, up to which numbers stand on one line
 INLINE_NUMBERS = 256  # more than that many numbers, and the program loads a file instead
 
 
@@ -136,9 +138,11 @@ def _literal(name: str, array: np.ndarray) -> str:
 
 
 def _nested(array: np.ndarray, indent: int) -> str:
+    margin = " " * (indent + 1)
     if array.ndim == 1:
-        return "[" + ", ".join(_number(value) for value in array) + "]"
-    separator = ",\n" + " " * (indent + 1)
+        row = ", ".join(_number(value) for value in array)
+        return "[" + f"\n{margin}".join(textwrap.wrap(row, max(LINE - indent, 1))) + "]"
+    separator = ",\n" + margin
     return "[" + separator.join(_nested(part, indent + 1) for part in array) + "]"
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import rows, rows_practice, snippets_embedding, worked
-from core.errors import ShapeError, TokenOutOfRange
+from core.errors import ShapeError, TokenOutOfRange, UnknownOption
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core import reference
@@ -105,6 +105,11 @@ def test_what_positions_add(kind: str) -> None:
 def test_a_learned_table_that_does_not_fit_is_refused(table: torch.Tensor | None) -> None:
     with pytest.raises(ShapeError):
         rows.place(torch.zeros(1, 3, 4), "learned", table)
+
+
+def test_a_kind_of_positions_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UnknownOption):
+        rows.place(torch.zeros(1, 3, 4), "alibi")
 
 
 def test_the_same_token_grows_apart_with_its_context() -> None:
