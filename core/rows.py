@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,6 +15,19 @@ from core.trace import Trace
 KINDS = ("none", "learned", "sinusoidal", "rope", "relative")
 ActsOn = Literal["nothing", "rows", "queries and keys", "scores"]
 _ELSEWHERE: dict[str, ActsOn] = {"none": "nothing", "rope": "queries and keys", "relative": "scores"}
+
+
+class Sizes(NamedTuple):
+    """ids (B, T) into a table (V, D)."""
+
+    batch: int
+    tokens: int
+    vocab: int
+    width: int
+
+
+EXAMPLES = {"d0": Sizes(batch=2, tokens=4, vocab=10_000, width=8),  # D0 §3
+            "d1": Sizes(batch=1, tokens=10, vocab=32_000, width=4096)}  # D1 §2
 
 
 class Work(NamedTuple):
@@ -52,6 +66,11 @@ def look_up(table: Tensor, ids: Tensor) -> Looked:
     product = embedding.one_hot_product(table, ids)
     one_hot = embedding.one_hot_product(torch.eye(table.shape[0]).to(table), ids)  # the table of one-hot rows itself
     return Looked(rows, one_hot, product, float((rows - product).abs().max()))
+
+
+def first_again(ids: Tensor, batch: int) -> Tensor:
+    """A batch entry of ids (B, T) with its first id once more at the end: (1, T + 1)."""
+    return torch.cat([ids[batch], ids[batch, :1]])[None]
 
 
 class Repeats(NamedTuple):
@@ -102,6 +121,12 @@ def place(rows: Tensor, kind: str, table: Tensor | None = None) -> Placed:
     return Placed(kind, added, rows + added, "rows")
 
 
+def placed(trace: Trace, kind: str) -> Placed:
+    """Positions of a kind added to the embedding rows of a trace, from its own table where it has one. Raises as
+    `place`."""
+    return place(trace["embed"], kind, trace["position_table"] if "position_table" in trace.names() else None)
+
+
 class Alike(NamedTuple):
     """How alike two tokens are after each layer, as cosines of their rows of the residual stream: `stages` names the
     tensors compared, the embedding rows first, then with positions if any are added; `same_id` says whether both are
@@ -128,3 +153,32 @@ def alike(one: Trace, at: int, other: Trace, other_at: int, *, batch: int = 0) -
     if "tokens" in one and "tokens" in other:
         same = bool(one["tokens"][batch, at] == other["tokens"][batch, other_at])
     return Alike(tuple(names), tuple(cosines), same)
+
+
+def shared(one: Trace, other: Trace, *, batch: int = 0) -> dict[int, tuple[int, int]]:
+    """Every id that both traces have, with the place of its last token in each, from 0, in the order of the first
+    trace: the last one has read the most."""
+    places = [{token: place for place, token in enumerate(trace["tokens"][batch].tolist())} for trace in (one, other)]
+    return {token: (place, places[1][token]) for token, place in places[0].items() if token in places[1]}
+
+
+class Waves(NamedTuple):
+    """Columns of the sinusoidal table over positions 0, 1, …: `columns` (from 0, the sine of a pair each), `values`
+    (positions, columns) and how many positions one wave is long."""
+
+    columns: tuple[int, ...]
+    values: Tensor
+    lengths: tuple[float, ...]
+
+
+WAVE_POSITIONS = 64
+_WAVES = 4
+
+
+def waves(width: int) -> Waves:
+    """Up to four columns, spread evenly over the pairs of an even width D: fast ones first. Raises ShapeError."""
+    table = embedding.sinusoidal(WAVE_POSITIONS, width)
+    pairs = width // 2
+    chosen = sorted({pairs * wave // _WAVES for wave in range(_WAVES)})
+    columns = tuple(2 * pair for pair in chosen)
+    return Waves(columns, table[:, list(columns)], tuple(2 * math.pi * 10000.0 ** (c / width) for c in columns))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from core import embedding, mistakes, quiz
 from core.errors import TokenOutOfRange
+from core.mistakes import Comparison
 from core.quiz import Question, Verdict
 from core.trace import Trace
 
@@ -33,6 +34,16 @@ def outside(table: Tensor, token: int) -> Outside:
     said = mistakes.refusal(lambda: torch.nn.functional.embedding(torch.tensor([token]), rows))
     row = None if mistakes.refusal(lambda: rows.numpy()[token]) else tuple(rows.numpy()[token].tolist())
     return Outside(error, said, row)
+
+
+def by_place(table: Tensor, ids: Tensor) -> Comparison:
+    """Row t for token t in place of the row of its id: right and wrong (B, T, D) of a table (V, D), ids (B, T). Of a
+    table with fewer rows than tokens the error stands in place of the wrong rows."""
+    right = embedding.lookup(table, ids)
+    places = torch.arange(ids.shape[-1]).expand(ids.shape)
+    said = mistakes.refusal(lambda: table.cpu()[places])
+    wrong = None if said else table[places.to(table.device)]
+    return Comparison(right, wrong, None if wrong is None else wrong - right, None, said)
 
 
 class Padded(NamedTuple):

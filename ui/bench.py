@@ -371,6 +371,15 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     return int(value if value is not None else default)
 
 
+def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, **more: Any) -> str:
+    """A short text bound to the address under `key`; emptied, or longer than `longest` characters, it is `default`."""
+    held = st.session_state.get(key, st.query_params.get(key, ""))
+    if not isinstance(held, str) or len(held) > longest:
+        st.session_state[key] = default
+    return where.text_input(label, value=default, key=key, bind="query-params", persist_state="session", **more) \
+        or default
+
+
 def size_range(letter: str) -> tuple[int, int, int]:
     """Lowest, highest and default value of a toy size."""
     name = SIZE_LETTERS[letter]

@@ -265,8 +265,9 @@ def check_line(check: Check | None) -> None:
         size=format_number(check.size, decimals=2)))
 
 
-def share(bench: Bench, trace: Trace, *, key: str) -> None:
-    """The link that restores this page, a state file when it would be too long, and the numbers as a file."""
+def share(bench: Bench, trace: Trace, *, key: str, names: Sequence[str] = ()) -> None:
+    """The link that restores this page, a state file when it would be too long, and the numbers as a file: those of the
+    layer, or of the tensors in `names`."""
     link = bench_module.share_link()
     if link:
         st.caption(_("This address opens the same page, with edits, pinned cell and language:"))
@@ -276,16 +277,17 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button(_("Save the edits as a file"), bench_module.saved_state(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
-        st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
+        st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer, names)),
                            file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
         bench_module.open_state(file.file_id, file.getvalue())
 
 
-def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
+def _arrays(trace: Trace, layer: int, chosen: Sequence[str]) -> dict[str, np.ndarray]:
     """The computed tensors of one layer under their trace names; parameters are left out, they can be very large."""
-    names = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
+    own = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
+    names = [name for name in chosen if name in trace] or own
     return {name: trace[name].detach().cpu().numpy() for name in names}
 
 

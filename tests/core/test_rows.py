@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,3 +161,54 @@ def test_the_program_gives_the_pages_numbers(kind: str, tmp_path: Path, monkeypa
     trace = PROGRAMS[kind]()
     result = run(snippets_embedding.embedding(trace), tmp_path, monkeypatch)
     torch.testing.assert_close(result, trace["blocks.0.in"], atol=1e-6, rtol=0)
+
+
+def test_the_first_id_stands_once_more_at_the_end() -> None:
+    assert rows.first_again(torch.tensor([[3, 1], [2, 0]]), 1).tolist() == [[2, 0, 2]]
+
+
+def test_what_two_texts_share_is_found_at_its_last_place() -> None:
+    one, other = toy(SIZES, 4), toy(SIZES, 5)
+    ids, others = (trace["tokens"][0].tolist() for trace in (one, other))
+    found = rows.shared(one, other)
+    assert set(found) == set(ids) & set(others)
+    for token, (place, at) in found.items():
+        assert (ids[place], others[at]) == (token, token)
+        assert token not in ids[place + 1:] + others[at + 1:]
+
+
+@pytest.mark.parametrize("width", [2, 6, 8, 576])
+def test_waves_are_columns_of_the_table_and_as_long_as_they_say(width: int) -> None:
+    found = rows.waves(width)
+    wanted = np.array([reference.sinusoidal(t, width) for t in range(rows.WAVE_POSITIONS)])
+    np.testing.assert_allclose(found.values.numpy(), wanted[:, list(found.columns)], atol=1e-6)
+    for column, length in zip(found.columns, found.lengths, strict=True):
+        assert column % 2 == 0
+        assert math.sin(length * 10000 ** (-column / width)) == pytest.approx(0, abs=1e-9)
+        assert length == pytest.approx(2 * math.pi / 10000 ** (-column / width))
+    assert list(found.lengths) == sorted(found.lengths)
+
+
+def test_the_place_in_place_of_the_id() -> None:
+    found = rows_practice.by_place(TABLE, torch.tensor([[3, 1, 0]]))
+    assert found.right.tolist() == [[[6.0, 7.0], [2.0, 3.0], [0.0, 1.0]]]
+    assert found.wrong is not None
+    assert found.wrong.tolist() == [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
+    assert found.largest(0, 0) == 6
+    beyond = rows_practice.by_place(TABLE, torch.zeros(1, 5, dtype=torch.long))
+    with pytest.raises(IndexError) as caught:
+        TABLE[torch.arange(5)]
+    assert (beyond.wrong, beyond.error) == (None, str(caught.value))
+
+
+def test_the_examples_are_the_documents() -> None:
+    d0, d1 = NUMBERS["D0_sizes"], NUMBERS["D1_embedding"]
+    assert rows.EXAMPLES["d0"] == (d0["B"], d0["T"], d0["N_vocab"], d0["D"])
+    assert rows.EXAMPLES["d1"] == (d1["B"], d1["S"], d1["vocab"], d1["H"])
+
+
+def test_positions_of_a_trace() -> None:
+    trace = worked.block()
+    assert torch.equal(rows.placed(trace, "learned").total, trace["blocks.0.in"])
+    with pytest.raises(ShapeError):
+        rows.placed(toy(SIZES, 4), "learned")

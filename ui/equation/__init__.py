@@ -32,7 +32,9 @@ class Axis:
 
     `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
-    `letter` is how the axis is written in the notation in use ("": as its letter).
+    `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of rows
+    that do not count 1, 2, 3 …, one per value sent: ids count from 0, and the rows of a large table that are looked up
+    are brought together.
     """
 
     axis: str
@@ -41,6 +43,7 @@ class Axis:
     offset: int = 0
     total: int | None = None
     letter: str = ""
+    places: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say.
+    ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
     """
 
     id: str
@@ -69,6 +72,7 @@ class Frame:
     row_sums: bool = False
     cut: bool = False
     compact: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -82,6 +86,8 @@ class Frame:
                 raise ValueError(f"frame {self.id!r}: no axis {axis.axis!r}")
             if len(axis.labels) not in (0, size):
                 raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
+            if axis.places and (len(axis.places) != size or len(set(axis.places)) != size or axis is self.cols):
+                raise ValueError(f"frame {self.id!r}: the rows are not numbered one by one: {axis.places}")
             if axis.offset < 0 or axis.offset + size > self._total(axis, size):
                 raise ValueError(
                     f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}"
@@ -104,7 +110,7 @@ class Frame:
             values[row, col] = np.nan
         axes = [
             {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
-             "offset": a.offset, "total": total}
+             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None}
             for a, total in zip((self.rows, self.cols), self.shape, strict=True)
         ]
         return {
@@ -124,6 +130,7 @@ class Frame:
             "row_sums": self.row_sums,
             "cut": self.cut,
             "compact": self.compact,
+            "whole": self.whole,
         }
 
 
@@ -237,7 +244,20 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary
+@dataclass(frozen=True)
+class Lookup:
+    """out[i,j] = table[ids[i],j]; `ids` has one column, and the rows of `table` are numbered by `places`."""
+
+    out: str
+    ids: str
+    table: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
+
+
+Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary | Lookup
 
 
 @dataclass(frozen=True)
@@ -296,6 +316,9 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
+        "looked_up": _("row {id} of {symbol}, since token {i} has id {id}:"),
+        "unread": _("no token here has this id"),
+        "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
         "cut_short": _("edited cells do not follow"),
         "fits": _("{d} of {n} decimals fit in the cells; the line below shows all of them."),
@@ -328,7 +351,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
+_MODULES = ("numbers", "dom", "frames", "lookup", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
             "events", "equation")
 _HERE = Path(__file__).parent
 

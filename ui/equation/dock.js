@@ -3,7 +3,8 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, isEdited, makerOf, part, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colOf, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { lookupStep, readersOf } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { isBlank } from "./steps.js";
 
@@ -23,6 +24,7 @@ function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
+  if (rule.op === "lookup") return lookupStep(s, left, right, i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
   if (rule.op === "transpose") {
     const source = F[rule.in], v = value(source, j, i);
@@ -102,19 +104,19 @@ function chain(s, f, i, j) {
   const own = Number.isNaN(v) ? { text: "?", hand: NaN } : stepOf(s, rule, f, i, j);
   const text = own.missing || own.text === "?" ? result : `${own.text} =⁀${result}`;
   const rounded = Number.isFinite(own.hand) && Number.isFinite(v) && byHand(s, own.hand) !== printed(result);
-  return [...inner, { text, rounded, missing: own.missing }];
+  return [...inner, { text, rounded, missing: own.missing, told: own.told }];
 }
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
 function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2068${label}\u2069` : label; }
-function labelsAt(f, i, j) { return { i: i + 1, j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
+function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
-  const name = `${f.label}[${i + 1},${j + 1}]`, v = value(f, i, j), notes = [];
+  const name = `${f.label}[${rowNumber(f, i)},${j + 1}]`, v = value(f, i, j), notes = [];
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
-  let main = `${name} =⁀${steps.length ? steps[0].text : show(s, v)}`;
+  let main = `${name}${steps[0]?.told ? ": " : " =⁀"}${steps.length ? steps[0].text : f.whole ? v : show(s, v)}`;
   if (steps.length > 1) {
     const asks = ["score", "weight", "mask"].includes(f.role) && f.rows.axis === "T" && f.cols.axis === "T";
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
@@ -135,12 +137,14 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
+    if (rule.op === "lookup" && rule.right === f.id) return readersOf(s, rule, f, i).map((t) => `${symbol}[${t + 1},${j + 1}]`).join(" · ");
     if (rule.op === "transpose") return `${symbol}[${j + 1},${i + 1}]`;
-    if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
+    if (rule.op === "softmax" || (rule.left === f.id && (rule.op === "matmul" || rule.op === "lookup"))) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
-  const uses = (s.users[f.id] ?? []).map(cellsOf);
+  const uses = (s.users[f.id] ?? []).map(cellsOf).filter(Boolean);
+  if (!uses.length && s.users[f.id]?.some((rule) => rule.op === "lookup")) return [say(s, "unread")];
   return uses.length ? [say(s, "feeds", { cells: uses.join(" · ") })] : [];
 }
 
