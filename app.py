@@ -9,7 +9,7 @@ from ui.stages import SECTIONS, stage
 # Section -> page files, in the order of the menu. A page's slug is its file's name; home is at "/".
 PAGES = {
     "start": ["pages/start/home.py"],
-    "input": ["pages/input/embedding.py"],
+    "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
     "attention": ["pages/attention/projections.py", "pages/attention/scores.py", "pages/attention/mask.py",
                   "pages/attention/mixing.py"],
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from core.live.merges import PreToken
 from core.snippets import Program
+from core.toy_text import ToyTokenizer
 
 
 def tokens(pre_tokens: Sequence[PreToken]) -> Program:
@@ -17,6 +18,16 @@ def tokens(pre_tokens: Sequence[PreToken]) -> Program:
             f"ranks = {_listed([f'{pair}: {rank}' for pair, rank in sorted(ranks.items(), key=_second)], '{}')}",
             f"ids = {_listed([f'{data!r}: {token}' for data, token in ids.items()], '{}')}", _MERGING]
     return Program("\n".join(body), "", {})
+
+
+def simple(tokenizer: ToyTokenizer, text: str) -> Program:
+    """Characters or words of a text, and their ids in `result`."""
+    cut = "list(text)" if tokenizer.kind == "characters" else r"re.findall(r'\w+|[^\w\s]', text)"
+    body = ["import re", f"text = {text!r}", f"vocabulary = {_listed([repr(p) for p in tokenizer.vocabulary], '[]')}",
+            "ids = {piece: i for i, piece in enumerate(vocabulary)}",
+            f"result = [ids.get(piece, len(vocabulary)) for piece in {cut}]  # what is unknown gets the last id",
+            "print(result)"]
+    return Program("\n".join(body if tokenizer.kind == "words" else body[1:]), "", {})
 
 
 def _second(item: tuple[object, int]) -> int:

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.live.merges import Piece, PreToken
+from core.live.tokenizer import Tokenizer
 from core.quiz import Question, Verdict
+from core.toy_text import Cut, ToyTokenizer
+
+EXAMPLES = {"d1": "我喜欢学习 AI Infra", "emoji": "🦊 👩‍💻 naïve café", "spaces": "  def f(x):\n\treturn  x",
+            "digits": "1234567 + 89 = 1234656", "rare": "unbelievable antidisestablishmentarianism"}
 
 
 class TokenFacts(NamedTuple):
@@ -45,6 +50,68 @@ def facts(pre_tokens: Sequence[PreToken]) -> TokenFacts | None:
 def pieces_of(pre_tokens: Sequence[PreToken]) -> tuple[Piece, ...]:
     """The tokens of the whole text, in order."""
     return tuple(piece for pre_token in pre_tokens for piece in pre_token.pieces)
+
+
+class Spelling(NamedTuple):
+    """A word and the same word after a space, and the ids that each becomes."""
+
+    word: str
+    ids: tuple[int, ...]
+    spaced: tuple[int, ...]
+
+
+def spellings(tokenizer: Tokenizer, pre_tokens: Sequence[PreToken]) -> tuple[Spelling, ...]:
+    """Every word of a text that stands after a space, once, with and without it."""
+    words = dict.fromkeys(part.text[1:] for part in pre_tokens if part.text[:1] == " " and part.text[1:].strip())
+    return tuple(Spelling(word, tokenizer.encode(word).ids, tokenizer.encode(" " + word).ids) for word in words)
+
+
+class Decoded(NamedTuple):
+    """A text decoded at once, and token by token and then joined; `torn` counts the tokens that are no text alone."""
+
+    whole: str
+    joined: str
+    torn: int
+
+
+def one_by_one(tokenizer: Tokenizer, ids: Sequence[int]) -> Decoded:
+    """What becomes of characters that several tokens share when each is turned into text by itself."""
+    texts = [tokenizer.decode([token]) for token in ids]
+    lost = "\N{REPLACEMENT CHARACTER}"
+    return Decoded(tokenizer.decode(ids), "".join(texts), sum(lost in text for text in texts))
+
+
+def neighbours(tokenizer: Tokenizer, token: int, count: int = 3) -> tuple[tuple[int, str], ...]:
+    """The ids round a token's, with their labels."""
+    return tuple((near, tokenizer.label(near))
+                 for near in range(max(0, token - count), min(tokenizer.size, token + count + 1)))
+
+
+class Lengths(NamedTuple):
+    """How one text is cut: by what, into how many tokens, from a vocabulary of what size."""
+
+    kind: str
+    tokens: int
+    vocabulary: int
+
+
+def compared(text: str, tokens: int, size: int) -> tuple[Lengths, ...]:
+    """Characters, words (a vocabulary of what the text holds) and byte-level BPE of `tokens` and `size`."""
+    simple = (ToyTokenizer.of("characters", text), ToyTokenizer.of("words", text))
+    return (*(Lengths(made.kind, len(made.encode(text)), made.size) for made in simple), Lengths("bpe", tokens, size))
+
+
+def id_question(cut: Cut, number: int) -> Question:
+    """The `number`-th question about a text without merges, of one token or more: the id of a token, the last first."""
+    place = (len(cut) - 1 - number) % len(cut)
+    return Question("which", place, 0, float(place), float(cut.ids[place]), of="id")
+
+
+def judge_id(asked: Question, answer: float) -> Verdict:
+    """Whether the id is right, or the place was taken for it, counted from 0 or from 1."""
+    if answer == asked.answer:
+        return "right"
+    return "place" if answer in (asked.row, asked.row + 1) else "wrong"
 
 
 def question(pre_tokens: Sequence[PreToken], number: int) -> Question:

@@ -260,6 +260,34 @@ def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
     return read_pin(raw, frames) or telling
 
 
+def place_for(id: str, sizes: Sequence[int], telling: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The place (row, column) pinned in the view `id`, which is no equation: row r has the columns 0 to sizes[r]; else
+    the place that the page opens with; None once it was let go."""
+    raw = st.session_state.get("_pin")
+    if raw == UNPINNED:
+        return None
+    if isinstance(raw, dict) and raw["id"] == id and raw["row"] < len(sizes) and raw["col"] <= sizes[raw["row"]]:
+        return raw["row"], raw["col"]
+    return telling
+
+
+def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
+    """A callback that takes the place pinned in the view `key`, a pair or None."""
+
+    def take() -> None:
+        raw = st.session_state[key].get("place")
+        pair = raw if isinstance(raw, list) and [type(part) for part in raw] == [int, int] else []
+        sound = bool(pair) and 0 <= pair[0] < len(sizes) and 0 <= pair[1] <= sizes[pair[0]]
+        st.session_state["_pin"] = {"id": id, "row": pair[0], "col": pair[1]} if sound else UNPINNED
+
+    return take
+
+
+def set_text(text: str) -> None:
+    """Make this the text that the live model reads, before its field is drawn."""
+    st.session_state["text"] = text
+
+
 def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     """A callback that takes the cell pinned in the equation `key`."""
 

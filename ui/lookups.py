@@ -29,7 +29,8 @@ def looked_up(
     `window` (first, count) is the part of D that is sent."""
     trace = view.trace
     ids = trace["tokens"][view.batch]
-    made = view.frame("embed", "embed", sign="=", words=(_("token ↓"), ""), columns=window)
+    made = view.frame("embed", "embed", sign="=", words=(_("token ↓"), ""), columns=window,
+                      shade=view.extent("embed") if window else None)
     frames = [replace(view.frame("ids", "tokens", transposed=True), label=i18n.symbol("tokens"), whole=True),
               replace(_table(trace, ids, window), editable=view.editable), made]
     rules: list[Rule] = [Lookup("embed", "ids", "table")]
@@ -55,8 +56,10 @@ def _table(trace: Trace, ids: Tensor, window: tuple[int, int] | None = None) -> 
     pieces = _pieces(trace)
     labels = [f"{place} {pieces[place]}" if place in pieces else str(place) for place in places]
     columns = Axis("D", "", (), window[0] if window else 0, table.shape[1], i18n.axis("D"))
-    return Frame("table", "embedding", i18n.symbol("embedding"), "parameter", _part(table[places], window),
-                 Axis("V", "", labels, 0, vocab, i18n.axis("V"), places), columns, "→")
+    rows = table[places]
+    shade = (min(0.0, float(rows.min())), max(0.0, float(rows.max()))) if window else None
+    return Frame("table", "embedding", i18n.symbol("embedding"), "parameter", _part(rows, window),
+                 Axis("V", "", labels, 0, vocab, i18n.axis("V"), places), columns, "→", shade=shade)
 
 
 def _counted(frame: Frame) -> Frame:

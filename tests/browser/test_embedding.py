@@ -40,10 +40,14 @@ def places(seen: dict[str, Any], kind: str) -> set[tuple[str, int, int]]:
     return {tuple(place) for place in seen[kind]}
 
 
-def looked_up(id: int, token: int, column: int, value: float) -> str:
+def looked_up(id: int, column: int, value: float) -> str:
     """The arithmetic of one looked-up number."""
-    told = STRINGS["looked_up"].format(id=id, symbol="E", i=token + 1)
-    return f"{told} E[{id},{column + 1}] = {format_number(value, 3)}"
+    return f"E[{id},{column + 1}] = {format_number(value, 3)}"
+
+
+def told(id: int, token: int) -> str:
+    """Why it is that row."""
+    return STRINGS["looked_up"].format(row=id, id=id, symbol="E", i=token + 1)
 
 
 def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, url: str) -> None:
@@ -63,8 +67,9 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
             assert places(seen, "feeds") == {(made, t, column) for t in readers for made in ("embed", "blocks.0.in")}
             assert (STRINGS["unread"] in seen["notes"]) == (not readers)
         elif name == "embed":
-            told = looked_up(ids[row], row, column, float(table[ids[row], column]))
-            assert seen["main"] == f"E[ids][{row + 1},{column + 1}]: {told}"
+            number = looked_up(ids[row], column, float(table[ids[row], column]))
+            assert seen["main"] == f"E[ids][{row + 1},{column + 1}] = {number}"
+            assert seen["notes"].startswith(told(ids[row], row))
             assert places(seen, "lit") == {("tokens", row, 0), ("embedding", ids[row], column)}
         elif name == "blocks.0.in":
             first, added = (float(trace[made][0, row, column]) for made in ("embed", "pos_embed"))
@@ -76,7 +81,7 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
 
 def test_the_rows_that_are_read_stay_marked_and_the_telling_cell_is_pinned(page: Page, url: str) -> None:
     visit(page, f"{url}/embedding?lang=en")
-    assert dock(page).startswith("E[ids][2,1]: row 1 of E, since token 2 has id 1")
+    assert dock(page) == "E[ids][2,1] = E[1,1] = 2"
     marked = page.locator("[data-name='embedding'] .row.read")
     expect(marked).to_have_count(4)
     assert [row.get_attribute("aria-rowindex") for row in marked.all()] == ["1", "2", "3", "4"]
@@ -92,7 +97,8 @@ def test_rows_of_a_longer_table_are_brought_together_under_their_own_numbers(pag
     found = swept(page)
     for (name, row, column), seen in found.items():
         if name == "embed":
-            assert looked_up(ids[row], row, column, float(trace["embedding"][ids[row], column])) in seen["main"]
+            assert looked_up(ids[row], column, float(trace["embedding"][ids[row], column])) in seen["main"]
+            assert told(ids[row], row) in seen["notes"]
             assert places(seen, "lit") == {("tokens", row, 0), ("embedding", numbers.index(ids[row]), column)}
         if name == "embedding":
             assert seen["main"].startswith(f"E[{numbers[row]},{column + 1}] = ")

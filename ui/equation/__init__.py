@@ -217,6 +217,32 @@ class Transpose:
 
 
 @dataclass(frozen=True)
+class Append:
+    """out = the rows of `cached` and below them those of `computed`, each copied."""
+
+    out: str
+    cached: str
+    computed: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "append", "out": self.out, "left": self.cached, "right": self.computed}
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0."""
+
+    out: str
+    ids: str
+    table: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
+
+
+@dataclass(frozen=True)
 class Unary:
     """out = op of source: "exp" of each cell, or one column: "rowmax" the largest of each row, "rowsum" its sum."""
 
@@ -244,20 +270,7 @@ class Binary:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """out[i,j] = table[ids[i],j]; `ids` has one column, and the rows of `table` are numbered by `places`."""
-
-    out: str
-    ids: str
-    table: str
-
-    def payload(self) -> dict[str, Any]:
-        """The rule as the browser reads it."""
-        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
-
-
-Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary | Lookup
+Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary
 
 
 @dataclass(frozen=True)
@@ -315,8 +328,10 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
             "The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."
         ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
+        "cached": _("read from the cache"),
+        "computed": _("computed in this step"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
-        "looked_up": _("row {id} of {symbol}, since token {i} has id {id}:"),
+        "looked_up": _("row {row} of {symbol}, since token {i} has id {id}"),
         "unread": _("no token here has this id"),
         "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
@@ -392,6 +407,8 @@ def build_payload(
     for rule in rules:
         if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
+        if isinstance(rule, Lookup) and rule.out in shapes and shapes.get(rule.ids) != (shapes[rule.out][0], 1):
+            raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
         named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]

@@ -3,8 +3,8 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
-import { lookupStep, readersOf } from "./lookup.js";
+import { REDUCES, colOf, eachUse, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { isBlank } from "./steps.js";
 
@@ -24,12 +24,8 @@ function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
-  if (rule.op === "lookup") return lookupStep(s, left, right, i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
-  if (rule.op === "transpose") {
-    const source = F[rule.in], v = value(source, j, i);
-    return v === undefined ? { missing: true } : { text: `${source.label}[${j + 1},${i + 1}]`, hand: v };
-  }
+  if (COPIES[rule.op]) return copyStep(s, rule, f, i, j);
   if (rule.op === "exp") {
     const x = value(F[rule.in], i, j), text = x === undefined ? "" : show(s, x);
     return x === undefined ? { missing: true } : { text: `e^(${text})`, hand: Math.exp(printed(text)) };
@@ -40,6 +36,16 @@ function stepOf(s, rule, f, i, j) {
   const x = show(s, a), y = show(s, b), [p, q] = [printed(x), printed(y)];
   const [sign, hand] = { scale: ["÷", p / q], divide: ["÷", p / q], add: ["+", p + q], multiply: ["×", p * q] }[rule.op] ?? ["−", p - q];
   return { text: `${x}⁀${sign}⁀${inBrackets(y)}`, hand };
+}
+
+// A number taken over from another place.
+const COPIES = { transpose: true, append: true, lookup: true };
+function copyStep(s, rule, f, i, j) {
+  const F = s.frames, source = F[rule.in], hand = value(f, i, j);
+  if (rule.op === "lookup") return { ...lookupStep(s, F[rule.left], F[rule.right], i, j), hand };
+  const from = (g, r, c, note) => ({ text: `${g.label}[${r + 1},${c + 1}]`, hand, note });
+  if (rule.op === "transpose") return from(source, j, i);
+  return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
 }
 
 // A row brought down to one number: its largest, or its sum.
@@ -104,7 +110,7 @@ function chain(s, f, i, j) {
   const own = Number.isNaN(v) ? { text: "?", hand: NaN } : stepOf(s, rule, f, i, j);
   const text = own.missing || own.text === "?" ? result : `${own.text} =⁀${result}`;
   const rounded = Number.isFinite(own.hand) && Number.isFinite(v) && byHand(s, own.hand) !== printed(result);
-  return [...inner, { text, rounded, missing: own.missing, told: own.told }];
+  return [...inner, { text, rounded, missing: own.missing, note: own.note }];
 }
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
@@ -116,12 +122,13 @@ function arithmetic(s, f, i, j) {
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
-  let main = `${name}${steps[0]?.told ? ": " : " =⁀"}${steps.length ? steps[0].text : f.whole ? v : show(s, v)}`;
+  let main = `${name} =⁀${steps.length ? steps[0].text : f.whole ? v : show(s, v)}`;
   if (steps.length > 1) {
     const asks = ["score", "weight", "mask"].includes(f.role) && f.rows.axis === "T" && f.cols.axis === "T";
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
     main = `${name}: ${who}${steps.map((step) => step.text).join(";  ")}`;
   }
+  notes.push(...steps.map((step) => step.note).filter(Boolean));
   if (steps.some((step) => step.missing)) notes.push(say(s, "outside"));
   if (steps.some((step) => step.rounded)) notes.push(say(s, "rounded"));
   if (f.row_sums && f.nc === f.cols.total) notes.push(...rowNote(s, f, i));
@@ -137,9 +144,12 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
-    if (rule.op === "lookup" && rule.right === f.id) return readersOf(s, rule, f, i).map((t) => `${symbol}[${t + 1},${j + 1}]`).join(" · ");
-    if (rule.op === "transpose") return `${symbol}[${j + 1},${i + 1}]`;
-    if (rule.op === "softmax" || (rule.left === f.id && (rule.op === "matmul" || rule.op === "lookup"))) return say(s, "row_of", { symbol, i: i + 1 });
+    if (COPIES[rule.op] && !(rule.op === "lookup" && rule.left === f.id)) {
+      const places = [], cell = (g, r, c) => places.push(`${symbol}[${r + 1},${c + 1}]`);
+      eachUse(s, rule, f, i, j, { cell });
+      return places.join(" · ");
+    }
+    if (rule.op === "softmax" || ((rule.op === "matmul" || rule.op === "lookup") && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };

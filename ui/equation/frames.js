@@ -35,12 +35,16 @@ function eachSource(s, rule, i, j, to) {
   } else if (rule.op === "lookup") eachRead(left, right, i, j, to);
   else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
+  else if (rule.op === "append") to.cell(...appended(left, right, i), j);
   else if (source) to.cell(source, i, j);
   else { to.cell(left, i, j); to.cell(right, rowOf(right, i), colOf(right, j)); }
 }
 
+// The frame and the row that row i was copied from.
+function appended(left, right, i) { return i < left.rows.total ? [left, i] : [right, i - left.rows.total]; }
+
 // What a rule makes from (i, j) of frame f, in the same form.
-function eachUse(s, rule, f, i, j, to) {
+export function eachUse(s, rule, f, i, j, to) {
   const out = s.frames[rule.out];
   if (rule.op === "matmul") {
     if (rule.left === f.id) to.row(out, i);
@@ -49,6 +53,7 @@ function eachUse(s, rule, f, i, j, to) {
   else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
+  else if (rule.op === "append") to.cell(out, rule.left === f.id ? i : i + s.frames[rule.left].rows.total, j);
   else if (rule.right === f.id && f.rows.total === 1 && out.rows.total !== 1) to.column(out, j);
   else if (rule.right === f.id && f.cols.total === 1) to.row(out, i);
   else to.cell(out, i, j);
@@ -88,6 +93,7 @@ export function groupAxes(s) {
       if (r.bias) join(r.bias + "/c", r.out + "/c");
     } else if (r.op === "lookup") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
     else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
+    else if (r.op === "append") { for (const g of [r.left, r.right]) join(g + "/c", r.out + "/c"); }
     else for (const g of [r.in, r.left, r.right]) if (g) {
       if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");

@@ -23,10 +23,8 @@ export function eachReader(s, rule, f, i, j, to) {
 }
 
 export function lookupStep(s, ids, table, i, j) {
-  const id = value(ids, i, 0), v = value(table, rowAt(table, id), j);
-  if (v === undefined) return { missing: true };
-  const text = say(s, "looked_up", { id, symbol: table.label, i: i + 1 });
-  return { text: `${text} ${table.label}[${id},${j + 1}]`, hand: v, told: true };
+  const id = value(ids, i, 0), row = table.rows.places ? id : id + 1;
+  return { text: `${table.label}[${row},${j + 1}]`, note: say(s, "looked_up", { row, id, symbol: table.label, i: i + 1 }) };
 }
 
 // The rows that are read stay marked, whatever is pointed at.
