@@ -10,8 +10,8 @@ from ui.stages import SECTIONS, stage
 PAGES = {
     "start": ["pages/start/home.py"],
     "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
-    "attention": ["pages/attention/projections.py", "pages/attention/scores.py", "pages/attention/mask.py",
-                  "pages/attention/mixing.py"],
+    "attention": ["pages/attention/matmul.py", "pages/attention/projections.py", "pages/attention/scores.py",
+                  "pages/attention/mask.py", "pages/attention/mixing.py"],
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")

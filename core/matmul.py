@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from core import mistakes
 from core.errors import SizeOutOfRange
+from core.trace import Trace
 
 LARGEST_SIZE = 32  # of one axis, so that trying is quick
 MOST_AXES = 5
 MOST_NUMBERS = 2**20  # in an operand, and multiplications in a product
+
+# D0 §4.1: what fits and what does not; §4.2 with the sizes of §13: Q Kᵀ of two examples and two heads; X WQ; ours:
+# batch axes of size 1 stretched against one another, and batch axes that do not fit.
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "fits": ((3, 2), (2, 4)), "breaks": ((3, 2), (3, 4)), "heads": ((2, 2, 4, 4), (2, 2, 4, 4)),
+    "shared": ((2, 4, 8), (8, 8)), "stretched": ((2, 1, 3, 2), (1, 3, 2, 4)), "batch": ((2, 3, 2), (3, 2, 4)),
+}
 
 Fit = Literal["equal", "left is stretched", "right is stretched", "only left", "only right", "differ"]
 Fault = Literal["inner", "batch", "scalar"]
@@ -152,6 +161,81 @@ def _own(operand: Tensor, batch: Sequence[int]) -> tuple[int, ...]:
     sizes = operand.shape[:-2]
     used = batch[len(batch) - len(sizes):]
     return tuple(0 if size == 1 else i for size, i in zip(sizes, used, strict=True))
+
+
+class Slice(NamedTuple):
+    """One of the independent products: its batch indices in the result and in each operand, from 0, and the matrices
+    left (m, n), right (n, p) and their product (m, p); a vector stands as one row, or on the right as one column."""
+
+    at: tuple[int, ...]
+    left_at: tuple[int, ...]
+    right_at: tuple[int, ...]
+    left: Tensor
+    right: Tensor
+    product: Tensor
+
+
+def slice_of(left: Tensor, right: Tensor, found: Product, number: int) -> Slice:
+    """The `number`-th product of left and right, whose shapes `found` says fit; the product is that of all together."""
+    made, at = left @ right, place(found, number)
+    a = left if left.ndim > 1 else left[None]
+    b = right if right.ndim > 1 else right[:, None]
+    made = made.reshape(*made.shape[:len(at)], a.shape[-2], b.shape[-1])
+    left_at, right_at = _own(a, at), _own(b, at)
+    return Slice(at, left_at, right_at, a[left_at], b[right_at], made[at])
+
+
+class Way(NamedTuple):
+    """One way to write a product: the code, the shape it gives, or the library's own words."""
+
+    code: str
+    shape: tuple[int, ...] | None
+    error: str | None
+
+
+def ways(left: Tensor, right: Tensor) -> tuple[Way, ...]:
+    """Each really tried on the same two tensors."""
+    tries: dict[str, Callable[[], Tensor | np.ndarray]] = {
+        "a @ b": lambda: left @ right, "torch.mm(a, b)": lambda: torch.mm(left, right),
+        "torch.bmm(a, b)": lambda: torch.bmm(left, right), "np.matmul(a, b)": lambda: left.numpy() @ right.numpy(),
+        "a * b": lambda: left * right, "b @ a": lambda: right @ left, "a @ b.mT": lambda: left @ right.mT}
+    return tuple(_tried(code, attempt) for code, attempt in tries.items())
+
+
+def _tried(code: str, attempt: Callable[[], Tensor | np.ndarray]) -> Way:
+    try:
+        return Way(code, tuple(attempt().shape), None)
+    except (RuntimeError, ValueError) as error:
+        return Way(code, None, str(error).splitlines()[0])
+
+
+def exact_difference(left: Tensor, right: Tensor) -> float:
+    """The largest difference between the product in float32 and the same in float64."""
+    return float(((left @ right).double() - left.double() @ right.double()).abs().max())
+
+
+def read_shape(text: str) -> tuple[int, ...] | None:
+    """A typed shape, "3, 2" or "[3, 2]", "[]" being a single number; None for anything else. Not checked for size."""
+    inside = text.strip().removeprefix("[").removesuffix("]").strip().removesuffix(",")
+    parts = [part.strip() for part in inside.split(",")] if inside else []
+    if not all(part.isascii() and part.isdecimal() and len(part) <= _DIGITS for part in parts):
+        return None
+    return tuple(int(part) for part in parts)
+
+
+_DIGITS = 6
+
+
+def pair(found: Product, seed: int) -> tuple[Tensor, Tensor]:
+    """Numbers for both operands of a product."""
+    return numbers(found.left, 2 * seed), numbers(found.right, 2 * seed + 1)
+
+
+def of_scores(trace: Trace, layer: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shapes of Q Kᵀ in a trace; None where they are too large to try here, or K has fewer heads than Q."""
+    q, k = (trace[name].shape for name in trace.steps[f"blocks.{layer}.scores"].reads)
+    shapes = tuple(q), (*k[:-2], k[-1], k[-2])
+    return shapes if max(map(max, shapes)) <= LARGEST_SIZE and q[1] == k[1] else None
 
 
 def numbers(shape: Sequence[int], seed: int) -> Tensor:

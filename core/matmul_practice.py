@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from torch import Tensor
 
-from core import quiz, snippets
+from core import mistakes, quiz, snippets
+from core.errors import UnknownOption
 from core.matmul import Product, cell
+from core.mistakes import Comparison
 from core.quiz import Question, Verdict
 from core.snippets import Program
 
@@ -48,6 +51,25 @@ def judge_shape(found: Product, asked: Question, answer: float) -> Verdict:
     if answer == asked.answer:
         return "right"
     return "inner" if answer == found.multiplications else "wrong"
+
+
+SLIPS = ("reshaped", "swapped", "star")
+
+
+def slip(left: Tensor, right: Tensor, kind: str) -> Comparison:
+    """left (m, n) @ right (n, p) done wrong: "reshaped" has rightᵀ at hand and reshapes it in place of transposing it;
+    "swapped" is right @ left; "star" is left * right. Where torch refuses, or the result has another shape, there is
+    no difference to take. Raises UnknownOption."""
+    made: dict[str, Callable[[], Tensor]] = {
+        "reshaped": lambda: left @ right.mT.contiguous().reshape(right.shape), "swapped": lambda: right @ left,
+        "star": lambda: left * right}
+    if kind not in made:
+        raise UnknownOption("slip", kind, SLIPS)
+    said = mistakes.refusal(made[kind])
+    wrong = None if said else made[kind]()
+    right_one = left @ right
+    same = wrong is not None and wrong.shape == right_one.shape
+    return Comparison(right_one, wrong, wrong - right_one if wrong is not None and same else None, None, said)
 
 
 def program(left: Tensor, right: Tensor) -> Program:

@@ -283,6 +283,11 @@ def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
     return take
 
 
+def put(texts: Mapping[str, str]) -> None:
+    """Put texts into bound fields, by key, before these are drawn."""
+    st.session_state.update(texts)
+
+
 def set_text(text: str) -> None:
     """Make this the text that the live model reads, before its field is drawn."""
     st.session_state["text"] = text

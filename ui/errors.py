@@ -15,6 +15,7 @@ _LONGEST_NAME = 40  # characters of a name from a file that a message repeats
 _SIZE_NAMES = {
     "width": "D", "heads": "H", "kv_heads": "Hkv", "head_dim": "Dh", "ffn_width": "F", "vocab": "V", "layers": "L",
     "batch": "B", "tokens": "T", "seed": N_("seed"),
+    "axes": N_("number of axes"), "axis": N_("size of an axis"), "numbers": N_("count of numbers"),
 }
 
 

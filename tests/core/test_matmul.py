@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import matmul, matmul_practice
-from core.errors import SizeOutOfRange
+from core import matmul, matmul_practice, worked
+from core.errors import SizeOutOfRange, UnknownOption
 from tests.core.test_snippets import run
 
 shapes = st.lists(st.sampled_from([1, 2, 3]), max_size=4).map(tuple)
@@ -140,3 +140,77 @@ def test_the_program(sizes: tuple[tuple[int, ...], tuple[int, ...]], tmp_path: P
     result = run(matmul_practice.program(left, right), tmp_path, monkeypatch)
     found = matmul.product(*sizes)
     assert result == found.torch_error if found.fault else torch.equal(result, left @ right)
+
+
+@pytest.mark.parametrize("name", matmul.CASES)
+def test_the_slices_of_a_case_are_numpys(name: str) -> None:
+    found = matmul.product(*matmul.CASES[name])
+    left, right = matmul.pair(found, 3)
+    if found.shape is None:
+        assert found.torch_error
+        return
+    wanted = np.matmul(left.double().numpy(), right.double().numpy())
+    for number in range(found.products):
+        part = matmul.slice_of(left, right, found, number)
+        np.testing.assert_array_equal(part.product.numpy(), wanted[part.at])
+        np.testing.assert_array_equal((part.left.double() @ part.right.double()).numpy(), wanted[part.at])
+        assert torch.equal(part.left, left[part.left_at])
+        assert torch.equal(part.right, right[part.right_at])
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3, 4))])
+def test_a_vector_stands_as_a_row_or_a_column(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    found = matmul.product(*shapes)
+    left, right = matmul.pair(found, 0)
+    part = matmul.slice_of(left, right, found, 0)
+    made = np.matmul(left.numpy(), right.numpy())
+    np.testing.assert_array_equal(part.product.numpy().reshape(-1), made[part.at].reshape(-1))
+    assert part.left.shape[-1] == part.right.shape[-2] == 3
+
+
+def test_every_way_is_really_tried() -> None:
+    left, right = matmul.numbers((3, 2), 0), matmul.numbers((2, 4), 1)
+    found = {way.code: way for way in matmul.ways(left, right)}
+    assert found["a @ b"].shape == found["torch.mm(a, b)"].shape == found["np.matmul(a, b)"].shape == (3, 4)
+    for code, attempt in (("a * b", lambda: left * right), ("torch.bmm(a, b)", lambda: torch.bmm(left, right)),
+                          ("b @ a", lambda: right @ left), ("a @ b.mT", lambda: left @ right.mT)):
+        with pytest.raises(RuntimeError) as caught:
+            attempt()
+        assert found[code] == (code, None, str(caught.value).splitlines()[0])
+
+
+@pytest.mark.parametrize(("text", "shape"), [
+    ("3, 2", (3, 2)), ("[3,2]", (3, 2)), (" [ 2 ,4 , 8 ] ", (2, 4, 8)), ("7", (7,)), ("[7,]", (7,)), ("[]", ()),
+    ("", ()), ("3;2", None), ("a,b", None), ("3,,2", None), ("-1,2", None), ("1.5,2", None), ("٣,2", None),
+    ("9999999,1", None),
+])
+def test_typed_shapes(text: str, shape: tuple[int, ...] | None) -> None:
+    assert matmul.read_shape(text) == shape
+
+
+def test_the_difference_from_float64() -> None:
+    left, right = matmul.numbers((4, 5), 0), matmul.numbers((5, 3), 1)
+    assert matmul.exact_difference(left, right) == 0  # small whole numbers
+    left = left / 3
+    wanted = np.abs(np.float64(left.numpy() @ right.numpy()) - left.double().numpy() @ right.double().numpy()).max()
+    assert matmul.exact_difference(left, right) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_the_scores_of_a_trace_as_shapes() -> None:
+    assert matmul.of_scores(worked.block(2), 0) == ((1, 2, 4, 2), (1, 2, 2, 4))
+    assert matmul.of_scores(worked.block(1), 0) is None  # one KV head for two query heads is no plain product
+
+
+@pytest.mark.parametrize("kind", matmul_practice.SLIPS)
+def test_slips_are_carried_out(kind: str) -> None:
+    left, right = matmul.numbers((3, 3), 0), matmul.numbers((3, 3), 1)
+    found = matmul_practice.slip(left, right, kind)
+    a, b = left.numpy(), right.numpy()
+    wrong = {"reshaped": a @ np.ascontiguousarray(b.T).reshape(3, 3), "swapped": b @ a, "star": a * b}[kind]
+    assert found.wrong is not None and found.difference is not None
+    np.testing.assert_array_equal(found.wrong.numpy(), wrong)
+    np.testing.assert_array_equal(found.difference.numpy(), wrong - a @ b)
+    left, right = matmul.numbers((3, 2), 0), matmul.numbers((2, 4), 1)
+    assert (matmul_practice.slip(left, right, kind).error is None) == (kind == "reshaped")
+    with pytest.raises(UnknownOption):
+        matmul_practice.slip(left, right, "other")
