@@ -207,7 +207,8 @@ def test_slips_are_carried_out(kind: str) -> None:
     found = matmul_practice.slip(left, right, kind)
     a, b = left.numpy(), right.numpy()
     wrong = {"reshaped": a @ np.ascontiguousarray(b.T).reshape(3, 3), "swapped": b @ a, "star": a * b}[kind]
-    assert found.wrong is not None and found.difference is not None
+    assert found.wrong is not None
+    assert found.difference is not None
     np.testing.assert_array_equal(found.wrong.numpy(), wrong)
     np.testing.assert_array_equal(found.difference.numpy(), wrong - a @ b)
     left, right = matmul.numbers((3, 2), 0), matmul.numbers((2, 4), 1)
