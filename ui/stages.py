@@ -33,7 +33,8 @@ SECTIONS = {
 
 STAGES = (
     Stage("home", "start", N_("Map"), N_("Where does each tensor come from?"), ""),
-    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", makes="tokens"),
+    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", needs="tokens",
+          makes="tokens"),
     Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", needs="embed",
           makes="in"),
     Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
