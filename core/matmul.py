@@ -23,13 +23,6 @@ LARGEST_SIZE = 32  # of one axis, so that trying is quick
 MOST_AXES = 5
 MOST_NUMBERS = 2**20  # in an operand, and multiplications in a product
 
-# D0 §4.1: what fits and what does not; §4.2 with the sizes of §13: Q Kᵀ of two examples and two heads; X WQ; ours:
-# batch axes of size 1 stretched against one another, and batch axes that do not fit.
-CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "fits": ((3, 2), (2, 4)), "breaks": ((3, 2), (3, 4)), "heads": ((2, 2, 4, 4), (2, 2, 4, 4)),
-    "shared": ((2, 4, 8), (8, 8)), "stretched": ((2, 1, 3, 2), (1, 3, 2, 4)), "batch": ((2, 3, 2), (3, 2, 4)),
-}
-
 Fit = Literal["equal", "left is stretched", "right is stretched", "only left", "only right", "differ"]
 Fault = Literal["inner", "batch", "scalar"]
 

@@ -10,9 +10,6 @@ from core.live.tokenizer import Tokenizer
 from core.quiz import Question, Verdict
 from core.toy_text import Cut, ToyTokenizer
 
-EXAMPLES = {"d1": "我喜欢学习 AI Infra", "emoji": "🦊 👩‍💻 naïve café", "spaces": "  def f(x):\n\treturn  x",
-            "digits": "1234567 + 89 = 1234656", "rare": "unbelievable antidisestablishmentarianism"}
-
 
 class TokenFacts(NamedTuple):
     """About one text: how many characters, bytes and tokens it has, the longest token's characters and place (the first

@@ -109,6 +109,17 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
     return Trace(tokens=[BLOCK_VOCABULARY[i] for i in BLOCK_PROMPT], source="block", config=config, given=given)
 
 
+# Pairs of shapes to multiply. D0 §4.1: what fits and what does not; §4.2 with the sizes of §13: Q Kᵀ of two examples
+# and two heads, X WQ; ours: batch axes of size 1 stretched against one another, and batch axes that do not fit.
+SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "fits": ((3, 2), (2, 4)), "breaks": ((3, 2), (3, 4)), "heads": ((2, 2, 4, 4), (2, 2, 4, 4)),
+    "shared": ((2, 4, 8), (8, 8)), "stretched": ((2, 1, 3, 2), (1, 3, 2, 4)), "batch": ((2, 3, 2), (3, 2, 4)),
+}
+# Texts to cut: that of D1 §2, the others ours.
+TEXTS = {"d1": "我喜欢学习 AI Infra", "emoji": "🦊 👩‍💻 naïve café", "spaces": "  def f(x):\n\treturn  x",
+         "digits": "1234567 + 89 = 1234656", "rare": "unbelievable antidisestablishmentarianism"}
+
+
 def _mask(kind: str, length: int) -> torch.Tensor:
     if kind == "none":
         return torch.zeros(1, 1, length, length)

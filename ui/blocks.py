@@ -312,4 +312,9 @@ def _arrays(trace: Trace, layer: int, chosen: Sequence[str]) -> dict[str, np.nda
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A small table of texts; figures in it are already printed."""
     lines = [head, ["---" for _column in head], *rows]
-    st.markdown("\n".join("| " + " | ".join(line) + " |" for line in lines))
+    st.markdown("\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines))
+
+
+def literal(text: str) -> str:
+    """A text as code that no character of it can end."""
+    return f"`{text.replace('`', 'ˋ')}`" if text else ""

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -20,39 +21,51 @@ from ui.i18n import _
 
 _CSS = (Path(__file__).parent / "products.css").read_text("utf-8")
 _NO_AXIS = "·"
+LONGEST_SHAPE = 40  # characters of a typed shape
+
+
+class Column(NamedTuple):
+    """A column of the rule: its head, the sizes in A, B and A @ B, a mark, and its state: "fits", "breaks" or ""."""
+
+    head: str
+    left: str
+    right: str
+    made: str
+    mark: str = ""
+    state: str = ""
 
 
 def rule(found: Product) -> None:
     """Both shapes over one another: batch axes, rows m, the axis n that is summed over, columns p; each column says
     whether it fits. What does not is marked in words, by a sign and by colour."""
-    batch = [(_size(axis.left), _size(axis.right), _size(axis.result), _fit(axis.fit), axis.result is not None)
-             for axis in found.batch]
-    columns = [(_("batch"), *column) for column in batch] + _matrix_columns(found)
-    head = "".join(f'<th scope="col">{html.escape(column[0])}</th>' for column in columns)
-    rows = "".join(
-        f'<tr><th scope="row">{name}</th>' + "".join(
-            f'<td class="{_state(column)}">{html.escape(column[place])}</td>' for column in columns) + "</tr>"
-        for place, name in enumerate(("A", "B", "A @ B"), start=1))
-    marks = "".join(f'<td class="{_state(column)} mark">{html.escape(column[4])}</td>' for column in columns)
+    columns = [Column(_("batch"), _size(axis.left), _size(axis.right), _size(axis.result), _fit(axis.fit),
+                      "breaks" if axis.result is None else "fits") for axis in found.batch] + _matrix_columns(found)
+    head = "".join(f'<th scope="col">{html.escape(column.head)}</th>' for column in columns)
+    marks = "".join(f'<td class="{column.state} mark">{html.escape(column.mark)}</td>' for column in columns)
+    rows = [_row(name, [(column.state, size) for column, size in zip(columns, sizes, strict=True)])
+            for name, sizes in (("A", [column.left for column in columns]), ("B", [column.right for column in columns]),
+                                ("A @ B", [column.made for column in columns]))]
     st.html(f'<style>{_CSS}</style><div class="shape-rule" tabindex="0" role="group" aria-label="{_("The rule")}">'
-            f"<table><tr><td></td>{head}</tr>{rows}<tr><th></th>{marks}</tr></table></div>")
+            f"<table><tr><td></td>{head}</tr>{''.join(rows)}<tr><td></td>{marks}</tr></table></div>")
 
 
-Column = tuple[str, str, str, str, str, bool | None]  # head, A, B, A @ B, mark, whether it fits (None: nothing to fit)
+def _row(name: str, cells: Sequence[tuple[str, str]]) -> str:
+    return f'<tr><th scope="row">{name}</th>' + "".join(
+        f'<td class="{state}">{html.escape(size)}</td>' for state, size in cells) + "</tr>"
 
 
 def _matrix_columns(found: Product) -> list[Column]:
     """m, n and p; a vector has no m on the left, no p on the right."""
     if found.inner is None:
-        return [("", str(list(found.left)), str(list(found.right)), "", "✗ " + _("a single number"), False)]
+        return [Column("", str(list(found.left)), str(list(found.right)), "", "✗ " + _("a single number"), "breaks")]
     left, right = found.inner
     rows = str(found.left[-2]) if len(found.left) > 1 else _NO_AXIS
     columns = str(found.right[-1]) if len(found.right) > 1 else _NO_AXIS
-    equal = left == right
     made = found.shape is not None
-    return [("m", rows, _NO_AXIS, rows if made else "?", "", None),
-            ("n", str(left), str(right), _("summed") if equal else "?", "=" if equal else "✗ ≠", equal),
-            ("p", _NO_AXIS, columns, columns if made else "?", "", None)]
+    inner = Column("n", str(left), str(right), _("summed"), "=", "fits") if left == right else \
+        Column("n", str(left), str(right), "?", "✗ ≠", "breaks")
+    return [Column("m", rows, _NO_AXIS, rows if made else "?"), inner,
+            Column("p", _NO_AXIS, columns, columns if made else "?")]
 
 
 def _size(size: int | None) -> str:
@@ -62,10 +75,6 @@ def _size(size: int | None) -> str:
 def _fit(fit: str) -> str:
     return {"equal": "=", "left is stretched": _("A is repeated"), "right is stretched": _("B is repeated"),
             "only left": _("B is repeated"), "only right": _("A is repeated"), "differ": "✗ ≠"}[fit]
-
-
-def _state(column: Column) -> str:
-    return {True: "fits", False: "breaks", None: ""}[column[5]]
 
 
 def frames(part: Slice) -> list[Frame]:

@@ -80,9 +80,10 @@ def visible(text: str) -> str:
 
 
 def telling(pre_tokens: Sequence[PreToken]) -> int:
-    """The part that the page opens with: the first one of the most merges that still fit on the screen."""
+    """The part that the page opens with: of those that fit on the screen one whose tokens share a character, else the
+    first of the most merges."""
     short = [part for part in pre_tokens if len(part.merges) <= _FIRST_VIEW]
-    most = max(short or pre_tokens, key=lambda part: len(part.merges))
+    most = max(short or pre_tokens, key=lambda part: (not all(piece.whole for piece in part.pieces), len(part.merges)))
     return pre_tokens.index(most)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import matmul, matmul_practice
+from core import matmul, matmul_practice, worked
 from core.errors import WorkbenchError
 from core.matmul import Product, Slice
 from core.quiz import Question
@@ -17,8 +17,6 @@ from ui.equation import Pin
 from ui.exercise import Exercise
 from ui.i18n import _
 from ui.theme import format_difference, format_number
-
-_LONGEST = 40  # characters of a typed shape
 
 
 @st.fragment
@@ -64,7 +62,7 @@ def _examples(trace: Trace, layer: int) -> None:
     """Shapes to start from: the documents', ours, and those of Q Kᵀ in the source on screen."""
     labels = {"fits": _("fits"), "breaks": _("does not"), "heads": _("batch and heads"),
               "shared": _("one matrix for all"), "stretched": _("axes of size one"), "batch": _("batches that differ")}
-    cases = dict(matmul.CASES)
+    cases = dict(worked.SHAPES)
     own = matmul.of_scores(trace, layer)
     if own is not None:
         cases, labels = cases | {"source": own}, labels | {"source": _("QKᵀ of this source")}
@@ -76,7 +74,7 @@ def _examples(trace: Trace, layer: int) -> None:
 
 def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
     """The two shapes, typed; what cannot be read is told, and the last good ones stay."""
-    opening = matmul.CASES["fits"]
+    opening = worked.SHAPES["fits"]
     left = _shape(_("shape of A"), "left", opening[0], left_at)
     right = _shape(_("shape of B"), "right", opening[1], right_at)
     try:
@@ -93,7 +91,8 @@ def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
 
 
 def _shape(label: str, key: str, opening: tuple[int, ...], where: DeltaGenerator) -> tuple[int, ...] | None:
-    text = bench_module.typed(label, key, _text(opening), longest=_LONGEST, where=where, max_chars=_LONGEST)
+    text = bench_module.typed(label, key, _text(opening), longest=products.LONGEST_SHAPE, where=where,
+                              max_chars=products.LONGEST_SHAPE)
     return matmul.read_shape(text)
 
 

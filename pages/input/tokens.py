@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import snippets_tokens, tokens_practice
+from core import snippets_tokens, tokens_practice, worked
 from core.live.merges import Merger
 from core.quiz import Question
 from core.toy_text import ToyTokenizer, spans
@@ -79,7 +79,7 @@ def _examples() -> None:
               "digits": _("digits"), "rare": _("rare words")}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         st.caption(_("Try"), width="content")
-        for key, text in tokens_practice.EXAMPLES.items():
+        for key, text in worked.TEXTS.items():
             st.button(labels[key], key=f"try-{key}", on_click=bench_module.set_text, args=(text,), type="tertiary")
 
 
@@ -96,11 +96,11 @@ def _merge_formula(shown: Merged, place: tuple[int, int] | None) -> None:
 
 def _predict_count(shown: Merged, exercise: Exercise) -> None:
     def named(question: Question) -> str:
-        return shown.pre_tokens[question.row].text.replace(" ", "␣").replace("\n", "↵").replace("`", "ˋ")
+        return blocks.literal(tokenized.visible(shown.pre_tokens[question.row].text))
 
     exercise.draw(
-        lambda asked: _("How many tokens does `{text}` become? It shows ? until you answer.").format(text=named(asked)),
-        lambda asked: _("`{text}` becomes {count}.").format(text=named(asked), count=int(asked.answer)),
+        lambda asked: _("How many tokens does {text} become? It shows ? until you answer.").format(text=named(asked)),
+        lambda asked: _("{text} becomes {count}.").format(text=named(asked), count=int(asked.answer)),
         {"right": _("Right."), "wrong": _("No."), "bytes": _("That is its number of bytes, before any merge."),
          "characters": _("That is its number of characters. Merges do not care where characters or words end.")})
 
@@ -116,8 +116,8 @@ def _look_for_merged(shown: Merged) -> None:
         _("Merging starts from bytes, so every text can be written, and nothing is ever unknown. Of all pairs that "
           "stand side by side the one that comes first in the list of merges is joined, again and again. The list was "
           "learnt once, by counting; here it is only followed."),
-        _("The longest token is `{label}` with {count} characters.").format(
-            label=pieces[facts.longest_at].label.replace("`", "ˋ"), count=facts.longest),
+        _("The longest token is {label} with {count} characters.").format(
+            label=blocks.literal(pieces[facts.longest_at].label), count=facts.longest),
     ]
     if facts.spaced:
         sentences.append(_("{count} tokens begin with a space, shown as ␣: it belongs to the word after it.").format(
@@ -138,7 +138,7 @@ def _meaning(shown: Merged, place: tuple[int, int] | None) -> None:
                   "were learnt one after the other; what they stand for need have nothing in common. Around id {id}:"
                   ).format(id=piece.id))
     near = tokens_practice.neighbours(tokenizer, piece.id)
-    blocks.table([str(token) for token, _label in near], [[f"`{label.replace('`', 'ˋ')}`" for _id, label in near]])
+    blocks.table([str(token) for token, _label in near], [[blocks.literal(label) for _id, label in near]])
     st.markdown(_("What a token means to the model begins with its row of E, on the next page, and is made by the "
                   "blocks from everything before it."))
 
@@ -161,15 +161,14 @@ def _mistakes(shown: Merged) -> None:
     if kind == "space":
         found = tokens_practice.spellings(tokenizer, shown.pre_tokens)
         blocks.table([_("word"), _("ids without the space"), _("ids with it")],
-                     [[f"`{entry.word.replace('`', 'ˋ')}`", str(list(entry.ids)), str(list(entry.spaced))]
+                     [[blocks.literal(entry.word), str(list(entry.ids)), str(list(entry.spaced))]
                       for entry in found])
         st.markdown(_("With and without the space before it a word has other ids, and so another row of E. A prompt "
                       "that ends with a space asks the model to go on after an unusual token."))
         return
     decoded = tokens_practice.one_by_one(tokenizer, shown.model.encode(shown.text).ids)
     blocks.table([_("right: all at once"), _("wrong: one by one, then joined")],
-                 [[f"`{text.replace('`', 'ˋ').splitlines()[0] if text.strip() else ''}`"
-                   for text in (decoded.whole, decoded.joined)]])
+                 [[blocks.literal(tokenized.visible(text)) for text in (decoded.whole, decoded.joined)]])
     st.markdown(_("{count} tokens are no text by themselves, since a character is spread over several. Shown one by "
                   "one, as a streaming server would, they come out as replacement characters.").format(
                       count=decoded.torn)
@@ -232,13 +231,13 @@ def _look_for_plain(resolved: Resolved, shown: Plain) -> None:
 
 def _vocabulary(shown: Plain) -> None:
     entries = [*map(tokenized.visible, shown.tokenizer.vocabulary), _("(unknown)")]
-    blocks.table([_("id"), _("piece")], [[str(token), f"`{piece}`"] for token, piece in enumerate(entries)])
+    blocks.table([_("id"), _("piece")], [[str(token), blocks.literal(piece)] for token, piece in enumerate(entries)])
 
 
 def _lost(shown: Plain) -> None:
     back = shown.tokenizer.decode(shown.cut.ids)
     blocks.table([_("the text"), _("made of the ids again")],
-                 [[f"`{tokenized.visible(text).replace('`', 'ˋ')}`" for text in (shown.text, back)]])
+                 [[blocks.literal(tokenized.visible(text)) for text in (shown.text, back)]])
     st.markdown(_("The ids give back the very text.") if back == shown.text else
                 _("The text does not come back: unknown pieces are gone for good, and so is white space between "
                   "words. Byte-level BPE loses nothing."))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core import matmul
+from core import matmul, worked
 from tests.browser.on_page import SWEEP, choose, dock, fill, settled, unfold
 from ui.theme import format_number
 
@@ -86,7 +86,7 @@ def test_the_rule_breaks_with_its_reason_and_torch_s_own_words(page: Page, url: 
 
 @pytest.mark.parametrize("case", ["heads", "shared", "stretched"])
 def test_the_products_of_a_batch_are_stepped_through(page: Page, url: str, case: str) -> None:
-    shapes = matmul.CASES[case]
+    shapes = worked.SHAPES[case]
     found = matmul.product(*shapes)
     left, right = matmul.pair(found, 0)
     visit(page, f"{url}/matmul?lang=en")

@@ -17,7 +17,7 @@ from tests.browser.on_page import settled, unfold
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
-MIXED = tokens_practice.EXAMPLES["d1"]
+MIXED = worked.TEXTS["d1"]
 RUNGS = """() => {
     const host = [...document.querySelectorAll("*")].find((node) => node.shadowRoot?.querySelector(".merging"));
     return [...host.shadowRoot.querySelectorAll(".rung")].map((rung) => [...rung.children].map((n) => n.textContent));
@@ -62,7 +62,7 @@ def ladder_of(part: PreToken) -> list[list[str]]:
     return [[head, *(symbol.label for symbol in part.after(n))] for n, head in enumerate(heads)]
 
 
-@pytest.mark.parametrize("text", [SENTENCE, MIXED, tokens_practice.EXAMPLES["emoji"]])
+@pytest.mark.parametrize("text", [SENTENCE, MIXED, worked.TEXTS["emoji"]])
 def test_every_token_of_a_text_with_its_id(page: Page, url: str, model: Live, text: str) -> None:
     visit(page, url, text)
     encoding = model.encode(text)

@@ -142,9 +142,9 @@ def test_the_program(sizes: tuple[tuple[int, ...], tuple[int, ...]], tmp_path: P
     assert result == found.torch_error if found.fault else torch.equal(result, left @ right)
 
 
-@pytest.mark.parametrize("name", matmul.CASES)
+@pytest.mark.parametrize("name", worked.SHAPES)
 def test_the_slices_of_a_case_are_numpys(name: str) -> None:
-    found = matmul.product(*matmul.CASES[name])
+    found = matmul.product(*worked.SHAPES[name])
     left, right = matmul.pair(found, 3)
     if found.shape is None:
         assert found.torch_error
