@@ -284,6 +284,39 @@ def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
     return read_pin(raw, frames) or telling
 
 
+def place_for(id: str, sizes: Sequence[int], telling: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The place (row, column) pinned in the view `id`, which is no equation: row r has the columns 0 to sizes[r]; else
+    the place that the page opens with; None once it was let go."""
+    raw = st.session_state.get("_pin")
+    if raw == UNPINNED:
+        return None
+    if isinstance(raw, dict) and raw["id"] == id and raw["row"] < len(sizes) and raw["col"] <= sizes[raw["row"]]:
+        return raw["row"], raw["col"]
+    return telling
+
+
+def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
+    """A callback that takes the place pinned in the view `key`, a pair or None."""
+
+    def take() -> None:
+        raw = st.session_state[key].get("place")
+        pair = raw if isinstance(raw, list) and [type(part) for part in raw] == [int, int] else []
+        sound = bool(pair) and 0 <= pair[0] < len(sizes) and 0 <= pair[1] <= sizes[pair[0]]
+        st.session_state["_pin"] = {"id": id, "row": pair[0], "col": pair[1]} if sound else UNPINNED
+
+    return take
+
+
+def put(texts: Mapping[str, str]) -> None:
+    """Put texts into bound fields, by key, before these are drawn."""
+    st.session_state.update(texts)
+
+
+def set_text(text: str) -> None:
+    """Make this the text that the live model reads, before its field is drawn."""
+    st.session_state["text"] = text
+
+
 def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     """A callback that takes the cell pinned in the equation `key`."""
 
@@ -393,6 +426,15 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     value = where.number_input(label, min_value=low, max_value=high, value=min(max(default, low), high), step=1,
                                key=letter, bind="query-params", persist_state="session", **more)
     return int(value if value is not None else default)
+
+
+def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, **more: Any) -> str:
+    """A short text bound to the address under `key`; emptied, or longer than `longest` characters, it is `default`."""
+    held = st.session_state.get(key, st.query_params.get(key, ""))
+    if not isinstance(held, str) or len(held) > longest:
+        st.session_state[key] = default
+    return where.text_input(label, value=default, key=key, bind="query-params", persist_state="session", **more) \
+        or default
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

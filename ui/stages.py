@@ -10,7 +10,8 @@ from ui.i18n import N_
 class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
     `example` is the worked example that the page opens with: the documents' own where they have one; `mask` the mask
-    that it opens with ("": the example's own); `needs` the block's tensor without which it makes no sense; `makes` the
+    that it opens with ("": the example's own); `needs` the tensor (of the block, or of the
+    whole model) without which it makes no sense; `makes` the
     trace name of what comes out."""
 
     slug: str
@@ -32,8 +33,10 @@ SECTIONS = {
 
 STAGES = (
     Stage("home", "start", N_("Map"), N_("Where does each tensor come from?"), ""),
-    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", makes="tokens"),
-    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", makes="in"),
+    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", needs="tokens",
+          makes="tokens"),
+    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", needs="embed",
+          makes="in"),
     Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
     Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]",
           "single_head", makes="q"),

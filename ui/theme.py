@@ -155,3 +155,8 @@ def curve_colours() -> dict[str, str]:
 def blend_colours() -> dict[str, str]:
     """Colours of the picture of a blend; the symbols tell them apart as well."""
     return {"values": "#808890", "outputs": "#3b82c4", "row": "#3b82c4", "chosen": "#c9702b"}
+
+
+def wave_colours() -> list[str]:
+    """Colours of up to four curves that are shown together, told apart by the colour-blind."""
+    return ["#3b82c4", "#c9702b", "#808890", "#2c9c7a"]

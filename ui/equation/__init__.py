@@ -32,7 +32,9 @@ class Axis:
 
     `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
-    `letter` is how the axis is written in the notation in use ("": as its letter).
+    `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of rows
+    that do not count 1, 2, 3 …, one per value sent: ids count from 0, and the rows of a large table that are looked up
+    are brought together.
     """
 
     axis: str
@@ -41,6 +43,7 @@ class Axis:
     offset: int = 0
     total: int | None = None
     letter: str = ""
+    places: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say.
+    ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
     """
 
     id: str
@@ -69,6 +72,7 @@ class Frame:
     row_sums: bool = False
     cut: bool = False
     compact: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -82,6 +86,8 @@ class Frame:
                 raise ValueError(f"frame {self.id!r}: no axis {axis.axis!r}")
             if len(axis.labels) not in (0, size):
                 raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
+            if axis.places and (len(axis.places) != size or len(set(axis.places)) != size or axis is self.cols):
+                raise ValueError(f"frame {self.id!r}: the rows are not numbered one by one: {axis.places}")
             if axis.offset < 0 or axis.offset + size > self._total(axis, size):
                 raise ValueError(
                     f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}"
@@ -104,7 +110,7 @@ class Frame:
             values[row, col] = np.nan
         axes = [
             {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
-             "offset": a.offset, "total": total}
+             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None}
             for a, total in zip((self.rows, self.cols), self.shape, strict=True)
         ]
         return {
@@ -124,6 +130,7 @@ class Frame:
             "row_sums": self.row_sums,
             "cut": self.cut,
             "compact": self.compact,
+            "whole": self.whole,
         }
 
 
@@ -224,15 +231,15 @@ class Append:
 
 @dataclass(frozen=True)
 class Lookup:
-    """out[i,j] = table[ids[i],j]; `ids` are those of the rows of `out` that are sent, from 0."""
+    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0."""
 
     out: str
+    ids: str
     table: str
-    ids: Sequence[int]
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "lookup", "out": self.out, "in": self.table, "ids": [int(id) for id in self.ids]}
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
 
 
 @dataclass(frozen=True)
@@ -323,8 +330,10 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "outside": _("Part of this calculation lies outside the numbers on this page."),
         "cached": _("read from the cache"),
         "computed": _("computed in this step"),
-        "has_id": _("token {i} has id {id}: row {row} of {symbol}"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
+        "looked_up": _("row {row} of {symbol}, since token {i} has id {id}"),
+        "unread": _("no token here has this id"),
+        "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
         "cut_short": _("edited cells do not follow"),
         "fits": _("{d} of {n} decimals fit in the cells; the line below shows all of them."),
@@ -357,7 +366,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
+_MODULES = ("numbers", "dom", "frames", "lookup", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
             "events", "equation")
 _HERE = Path(__file__).parent
 
@@ -398,8 +407,8 @@ def build_payload(
     for rule in rules:
         if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
-        if isinstance(rule, Lookup) and rule.out in shapes and len(rule.ids) != shapes[rule.out][0]:
-            raise ValueError(f"{len(rule.ids)} ids for {shapes[rule.out][0]} rows of {rule.out!r}")
+        if isinstance(rule, Lookup) and rule.out in shapes and shapes.get(rule.ids) != (shapes[rule.out][0], 1):
+            raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
         named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]

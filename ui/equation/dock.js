@@ -3,7 +3,8 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, eachUse, idOf, isEdited, makerOf, part, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colOf, eachUse, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { isBlank } from "./steps.js";
 
@@ -41,11 +42,10 @@ function stepOf(s, rule, f, i, j) {
 const COPIES = { transpose: true, append: true, lookup: true };
 function copyStep(s, rule, f, i, j) {
   const F = s.frames, source = F[rule.in], hand = value(f, i, j);
+  if (rule.op === "lookup") return { ...lookupStep(s, F[rule.left], F[rule.right], i, j), hand };
   const from = (g, r, c, note) => ({ text: `${g.label}[${r + 1},${c + 1}]`, hand, note });
   if (rule.op === "transpose") return from(source, j, i);
-  if (rule.op === "append") return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
-  const id = idOf(s, rule, i);
-  return from(source, id, j, say(s, "has_id", { i: i + 1, id, row: id + 1, symbol: source.label }));
+  return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
 }
 
 // A row brought down to one number: its largest, or its sum.
@@ -115,14 +115,14 @@ function chain(s, f, i, j) {
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
 function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2068${label}\u2069` : label; }
-function labelsAt(f, i, j) { return { i: i + 1, j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
+function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
-  const name = `${f.label}[${i + 1},${j + 1}]`, v = value(f, i, j), notes = [];
+  const name = `${f.label}[${rowNumber(f, i)},${j + 1}]`, v = value(f, i, j), notes = [];
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
-  let main = `${name} =⁀${steps.length ? steps[0].text : show(s, v)}`;
+  let main = `${name} =⁀${steps.length ? steps[0].text : f.whole ? v : show(s, v)}`;
   if (steps.length > 1) {
     const asks = ["score", "weight", "mask"].includes(f.role) && f.rows.axis === "T" && f.cols.axis === "T";
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
@@ -144,16 +144,17 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
-    if (COPIES[rule.op]) {
+    if (COPIES[rule.op] && !(rule.op === "lookup" && rule.left === f.id)) {
       const places = [], cell = (g, r, c) => places.push(`${symbol}[${r + 1},${c + 1}]`);
       eachUse(s, rule, f, i, j, { cell });
       return places.join(" · ");
     }
-    if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
+    if (rule.op === "softmax" || ((rule.op === "matmul" || rule.op === "lookup") && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
   const uses = (s.users[f.id] ?? []).map(cellsOf).filter(Boolean);
+  if (!uses.length && s.users[f.id]?.some((rule) => rule.op === "lookup")) return [say(s, "unread")];
   return uses.length ? [say(s, "feeds", { cells: uses.join(" · ") })] : [];
 }
 

@@ -7,6 +7,7 @@ import { redraw } from "./draw.js";
 import { listen } from "./events.js";
 import { fit, measureText } from "./fit.js";
 import { bringBoth, decode, floats, groupAxes, has, takeWindow } from "./frames.js";
+import { follow } from "./lookup.js";
 import { cellAt } from "./point.js";
 import { saveSvg } from "./save.js";
 import { drawControls, rest, stepTo, stopPlaying, togglePlay } from "./steps.js";
@@ -41,7 +42,7 @@ export function refit(s) {
   s.height = innerHeight; s.dock.high = 0; s.dock.box.style.minHeight = "";
   for (const at of s.seek ? [s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }, focus] : []) if (at) {
     const f = s.frames[at.id];
-    if (has(f, at.i, at.j)) bringBoth(f, at.i, at.j);
+    if (has(f, at.i, at.j)) { bringBoth(f, at.i, at.j); follow(s, at); }
   }
   s.seek = false;
   redraw(s);

@@ -10,7 +10,7 @@ export function measureText(s) {
   for (const f of s.order) {
     const finite = f.v.filter(Number.isFinite), fraction = !finite.every(Number.isInteger);
     const ends = [finite.reduce((a, v) => Math.max(a, v), 0), finite.reduce((a, v) => Math.min(a, v), 0)];
-    const long = (v, d) => Math.abs(v) >= 1e4 ? Math.max(8, fraction ? d + 6 : 0) : v.toFixed(fraction ? d : 0).length;
+    const long = (v, d) => f.whole ? String(v).length : Math.abs(v) >= 1e4 ? Math.max(8, fraction ? d + 6 : 0) : v.toFixed(fraction ? d : 0).length;
     s.longest[f.id] = cells(s.data.decimals + 1).map((d) => Math.max(finite.length < f.v.length ? 2 : 1, ...ends.map((v) => long(v, d))));
   }
 }
@@ -27,7 +27,7 @@ export function sizeOf(s, f, px, d, n) {
 }
 // A sign that is a phrase takes a line more for its operator: "but / ÷ √2 =".
 function signLines(sign) { return sign.length > 9 ? sign.replace(/(\p{L}) (?![\p{L}=→])/gu, "$1\n").split("\n") : [sign]; }
-function signWidth(sign, px) { return sign ? Math.max(...signLines(sign).map((t) => t.length)) * px * 0.72 + px * 1.3 : px * 0.2; }
+function signWidth(sign, px) { return sign ? Math.max(...signLines(sign).map((t) => t.length + (t === "→") / 2)) * px * 0.72 + px * 1.3 : px * 0.2; }
 export function drawSign(node, sign) {
   if (node.dataset.sign === sign) return;
   node.dataset.sign = sign;

@@ -4,6 +4,7 @@ import { attr, button, put, say } from "./dom.js";
 import { redraw } from "./draw.js";
 import { hasMaps } from "./fit.js";
 import { shownCols, shownRows } from "./frames.js";
+import { follow } from "./lookup.js";
 import { cells } from "./numbers.js";
 import { saveCsv } from "./save.js";
 
@@ -32,7 +33,7 @@ export function isBlank(s, f, i, j) {
 }
 export function stepTo(s, tick) {
   s.tick = tick !== null && tick >= 0 && tick < s.ticks.length ? tick : null;
-  if (s.tick === null) stopPlaying(s);
+  if (s.tick === null) stopPlaying(s); else follow(s, stepPlace(s));
   redraw(s);
   drawControls(s);
 }
