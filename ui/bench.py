@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import derive, masks, notation
+from core import derive, masks, notation, rotation
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
@@ -27,7 +27,7 @@ from ui.equation import MAX_SIDE, Edits, Frame, Pin, read_edits, read_pin, read_
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
               "Dh": (0, 4096), "F": (1, 1_000_000), "V": (1, 1_000_000), "L": (1, 1000)}
 SOURCES = ("worked", "toy", "live")
-EXAMPLES = ("single_head", "block", "block_shared", "d3_lab")
+EXAMPLES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
                 "V": "vocab", "L": "layers"}
 DEFAULT_SIZES = ToySizes()
@@ -48,6 +48,7 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "moved": (0, rotation.FARTHEST), "asking": (1, _MANY), "answering": (1, _MANY), "together": (0, _MANY),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
@@ -369,6 +370,13 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     value = where.number_input(label, min_value=low, max_value=high, value=min(max(default, low), high), step=1,
                                key=letter, bind="query-params", persist_state="session", **more)
     return int(value if value is not None else default)
+
+
+def slider(label: str, key: str, *, step: int = 1, **more: Any) -> int:
+    """A slider bound to the address, over the whole range of `key`, from its lowest number."""
+    low, high = _NUMBERS[key]
+    return int(st.slider(label, min_value=low, max_value=high, value=low, step=step, key=key, bind="query-params",
+                         persist_state="session", **more))
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

@@ -237,7 +237,39 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary
+@dataclass(frozen=True)
+class Angle:
+    """out[i,p] = cos or sin of positions[i] · theta[p], in radians."""
+
+    op: Literal["cos", "sin"]
+    out: str
+    positions: Sequence[float]
+    theta: Sequence[float]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Rotate:
+    """out = source with the columns first[p] and second[p] of each row turned together; `cos` and `sin` are frames
+    with a column for each pair, made by `Angle`. Columns of no pair are copied. Clock hands are drawn beside it."""
+
+    out: str
+    source: str
+    cos: str
+    sin: str
+    first: Sequence[int]
+    second: Sequence[int]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "rotate", "out": self.out, "in": self.source, "cos": self.cos, "sin": self.sin,
+                "first": list(self.first), "second": list(self.second)}
+
+
+Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary | Angle | Rotate
 
 
 @dataclass(frozen=True)
@@ -324,11 +356,17 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "later": _("Later part of {axis} in {symbol}"),
         "row_sum": _("row sum"),
         "shade": _("Shading from {lo} to {hi}"),
+        "dials": _("The pairs of {symbol}, row {i}, at position {position}"),
+        "dials_named": _("The pairs of {symbol}, row {i}: “{a}”, at position {position}"),
+        "dial_name": _("{p}: θ {theta}"),
+        "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
+        "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
+        "unturned": _("not turned"),
     }
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
+_MODULES = ("numbers", "dom", "rotation", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
             "events", "equation")
 _HERE = Path(__file__).parent
 
@@ -371,7 +409,7 @@ def build_payload(
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
-        named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]
+        named = [rule[part] for part in ("out", "left", "right", "in", "bias", "cos", "sin") if rule.get(part) is not None]
         if unknown := set(named) - set(ids):
             raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
     return {

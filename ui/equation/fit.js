@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 import { moveWindow, part } from "./frames.js";
 import { cells } from "./numbers.js";
+import { dialsWidth } from "./rotation.js";
 
 // The longest number of each frame in characters, from its extremes: formatting every value would take too long.
 export function measureText(s) {
@@ -56,7 +57,7 @@ function linesOf(s, width, stack, px) {
     if (stack || x + wide > s.width) { n += x ? 1 : 0; x = 0; }
     x += wide;
   }
-  return n;
+  return n + (!stack && x + dialsWidth(s) > s.width ? 1 : 0);
 }
 
 // On canvas every cell that was sent is on screen; a matrix of few rows or columns gets larger ones.
