@@ -65,34 +65,33 @@ def _controls(own: Rope, resolved: Resolved) -> tuple[str, int, Rope]:
                                      key="letter", default="q", required=True)
         moved = bench_module.slider(_("All positions move on by"), "moved", width=260)
         bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
-        base = bench_module.choice(st.select_slider, _("Base"), bases, key="base", default=full_value(own.base),
-                                   width=200)
+        base = bench_module.own_choice(st.select_slider, _("Base"), bases, key="base", own=full_value(own.base),
+                                       width=200)
         with st.popover(_("More")):
             how = _more(own._replace(base=float(base)), resolved.trace.config.head_dim)
     return letter, moved, how
 
 
-def _more(how: Rope, head_dim: int) -> Rope:
+def _more(own: Rope, head_dim: int) -> Rope:
     """Pairing, how many dimensions are turned, and scaling for longer contexts."""
-    pairing = bench_module.choice(
-        st.segmented_control, _("Pairs are"), {"adjacent": _("neighbours"), "half": _("halves apart")}, key="pairing",
-        default=how.pairing, required=True)
+    pairing = bench_module.own_choice(
+        st.segmented_control, _("Pairs are"), {"adjacent": _("neighbours"), "half": _("half a head apart")},
+        key="pairing", own=own.pairing, required=True)
     widths = {str(width): str(width) for width in range(2, head_dim + 1, 2)}
-    turned = bench_module.choice(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
-                                 key="turned", default=str(how.rotary_dim))
-    names = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": "Llama 3"}
-    own = "own" if how.scaling else "default"
-    kind = bench_module.choice(st.selectbox, _("Scaling for longer contexts"),
-                               ({"own": _("the model's own")} if how.scaling else {}) | names, key="scaling",
-                               default=own)
-    scaling = how.scaling
-    if kind != "own":
+    turned = bench_module.own_choice(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
+                                     key="turned", own=str(own.rotary_dim))
+    kinds = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": "Llama 3"}
+    if own.scaling:
+        kinds = {"model": _("the model's own"), **kinds}
+    kind = bench_module.own_choice(st.selectbox, _("Scaling for longer contexts"), kinds, key="scaling",
+                                   own="model" if own.scaling else "default")
+    scaling = own.scaling
+    if kind != "model":
         factors = {full_value(factor): full_value(factor) for factor in stretch.FACTORS}
-        factor = float(bench_module.choice(st.select_slider, _("Factor"), factors, key="factor",
-                                           default=full_value(stretch.LLAMA_31["factor"]))) \
-            if kind != "default" else stretch.FACTORS[0]
-        scaling = stretch.scaling(kind, factor)
-    return how._replace(pairing=pairing, rotary_dim=int(turned), scaling=scaling)
+        factor = bench_module.choice(st.select_slider, _("Factor"), factors, key="factor", disabled=kind == "default",
+                                     default=full_value(stretch.LLAMA_31["factor"]))
+        scaling = stretch.scaling(kind, float(factor))
+    return own._replace(pairing=pairing, rotary_dim=int(turned), scaling=scaling)
 
 
 def _equation(
@@ -100,7 +99,8 @@ def _equation(
 ) -> Pin:
     """Draw the rotation; returns the pinned cell if it is a turned one, else the telling one."""
     frames, rules = turning.turned(view, letter)
-    telling = view.pin(frames[-1], row=0, col=2)
+    first = next((row for row, position in enumerate(positions) if position), 0)
+    telling = view.pin(frames[-1], row=first, col=2)
     hidden: list[tuple[str, int, int]] = []
     if asked:
         row, pair = positions.index(asked.row), rotation.pairs(rotation.settings(view.trace.config))[asked.column]
@@ -128,6 +128,8 @@ def _formula(view: View, letter: str, pin: Pin | None, decimals: int) -> None:
 def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int], moved: int) -> None:
     facts = rotation_practice.facts(view.trace, view.layer, view.batch)
     sentences = [
+        _("In the formula (a, b) is a pair, m the position, i the pair counted from zero, d how many dimensions are "
+          "turned."),
         _("Each pair of numbers is a clock hand: dashed before, thick after. {pairs} hands turn at {pairs} speeds: the "
           "fastest comes round every {fastest} positions, the slowest every {slowest}.").format(
               pairs=facts.pairs, fastest=format_number(facts.fastest, bench.decimals),
