@@ -69,7 +69,8 @@ def curves(trace: Trace, layer: int, batch: int, head: int, found: Meetings) -> 
 
 def _rows(trace: Trace, layer: int, batch: int, head: int) -> tuple[Tensor, Tensor]:
     """Q and K (T, Dh) of a head as the rotation reads them."""
-    q, k = (derive.slice_of(trace, trace.steps[f"blocks.{layer}.{letter}_rot"].reads[0], batch, head) for letter in "qk")
+    before = [trace.steps[f"blocks.{layer}.{letter}_rot"].reads[0] for letter in "qk"]
+    q, k = (derive.slice_of(trace, name, batch, head) for name in before)
     return q, k
 
 

@@ -1,4 +1,4 @@
-"""Frames of the page on order: P·Attn(X) beside Attn(PX), and who can read whom."""
+"""Frames of the page on order: P·Attn(X) beside Attn(P·X), and who can read whom."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Window = tuple[int, int] | None
 
 
 def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], list[Rule]]:
-    """P × X = PX, and P × Attn(X) = P·Attn(X) beside Attn(PX), with their difference."""
+    """P × X = PX, and P × Attn(X) = P·Attn(X) beside Attn(P·X), with their difference."""
     old, new = _rows(view, found, False), _rows(view, found, True)
     before = found.before[f"blocks.0.{output(found.before)}"]
     bound = float(before.abs().max()) or 1.0
     frames = [
         Frame("p", "permutation", "P", "parameter", _numbers(found.matrix), new, Axis("T", "", old.labels)),
         _wide(view, "contents", i18n.symbol("in"), found.contents, old, window, "×"),
-        _wide(view, "reordered", i18n.in_letters("PX"), found.reordered, new, window, "="),
+        _wide(view, "reordered", i18n.in_letters("P·X"), found.reordered, new, window, "="),
         _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "P ×"),
         _wide(view, "expected", i18n.in_letters("P·Attn(X)"), found.expected, new, window, "="),
-        _wide(view, "found", i18n.in_letters("Attn(PX)"), found.found, new, window, "≟"),
+        _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "≟"),
         replace(_wide(view, "difference", _("difference"), found.gap, new, window, _("right − left =")),
                 shade=(-bound, bound)),
     ]
@@ -43,13 +43,13 @@ def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], l
 
 
 def mistaken(view: View, found: Reordered, result: Comparison, window: Window, *, key: str, bench: Bench) -> None:
-    """What was expected by mistake, what Attn(PX) is, and the difference."""
+    """What was expected by mistake, what Attn(P·X) is, and the difference."""
     assert result.wrong is not None
     assert result.difference is not None
     new = _rows(view, found, True)
     frames = [
         _wide(view, "wrong", _("expected by mistake"), result.wrong, new, window, ""),
-        _wide(view, "right", i18n.in_letters("Attn(PX)"), result.right, new, window, ""),
+        _wide(view, "right", i18n.in_letters("Attn(P·X)"), result.right, new, window, ""),
         _wide(view, "difference", _("difference"), result.difference, new, window, _("wrong − right =")),
     ]
     equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,

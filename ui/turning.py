@@ -99,9 +99,10 @@ def permuted(view: View, found: Pairings, *, key: str, bench: Bench) -> None:
     side = Axis("Dh", "", labels, letter=i18n.axis("Dh"))
     frames = [
         source,
-        Frame("matrix", "permutation", "P", "parameter", _numbers(found.matrix), side, replace(side, labels=other), "×"),
-        replace(source, id="permuted", name="permuted", label=f"{source.label}P", values=_numbers(found.after), sign="=",
-                cols=replace(source.cols, labels=other)),
+        Frame("matrix", "permutation", "P", "parameter", _numbers(found.matrix), side, replace(side, labels=other),
+              "×"),
+        replace(source, id="permuted", name="permuted", label=f"{source.label}P", sign="=",
+                values=_numbers(found.after), cols=replace(source.cols, labels=other)),
     ]
     equation(frames, [Matmul("permuted", "before", "matrix", "Dh")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

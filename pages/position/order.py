@@ -1,4 +1,4 @@
-"""Order: attention cannot see it. Attn(PX) beside P·Attn(X), and what breaks their being equal."""
+"""Order: attention cannot see it. Attn(P·X) beside P·Attn(X), and what breaks their being equal."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _formula(found: Reordered, decimals: int, *, asking: bool) -> None:
 def _look_for(
     bench: Bench, resolved: Resolved, view: View, found: Reordered, mask: str, positions: str, *, asking: bool,
 ) -> None:
-    sentences = [_("Row i of P picks the token that now stands in place i: PX holds the same rows in another order.")]
+    sentences = [_("Row i of P picks the token that now stands in place i: P·X holds the same rows in another order.")]
     if asking:
         blocks.look_for(sentences)
         return
@@ -105,7 +105,7 @@ def _look_for(
         sentences += [
             _("Both sides agree, largest difference {difference}: a token's query meets the same keys as before, only "
               "written in another order, and a sum has none.").format(difference=difference),
-            _("That is equivariance: outputs move with their tokens. It is not invariance: row by row Attn(PX) and "
+            _("That is equivariance: outputs move with their tokens. It is not invariance: row by row Attn(P·X) and "
               "Attn(X) differ by up to {unmoved}.").format(unmoved=format_number(found.unmoved, bench.decimals)),
             _("So without mask and positions attention cannot tell who stands before whom. Switch one of them on."),
         ]
@@ -150,7 +150,7 @@ def _sights(view: View, found: Reordered) -> None:
 
 def _predict(view: View, exercise: Exercise) -> None:
     def ask(question: Question) -> str:
-        return _("In which row of Attn(PX) does the output of {token} stand? Answer with the row's number. The results "
+        return _("In which row of Attn(P·X) does the output of {token} stand? Answer with the row's number. The results "
                  "show ? until you answer.").format(token=view.token_name(question.row))
 
     def reveal(question: Question) -> str:

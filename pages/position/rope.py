@@ -17,6 +17,8 @@ from ui.sources import Resolved
 from ui.theme import format_difference, format_number, full_value
 from ui.views import View
 
+_LLAMA = "Llama 3"
+
 
 @st.fragment
 def lab() -> None:
@@ -80,7 +82,7 @@ def _more(own: Rope, head_dim: int) -> Rope:
     widths = {str(width): str(width) for width in range(2, head_dim + 1, 2)}
     turned = bench_module.own_choice(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
                                      key="turned", own=str(own.rotary_dim))
-    kinds = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": "Llama 3"}
+    kinds = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": _LLAMA}
     if own.scaling:
         kinds = {"model": _("the model's own"), **kinds}
     kind = bench_module.own_choice(st.selectbox, _("Scaling for longer contexts"), kinds, key="scaling",
@@ -177,8 +179,8 @@ def _speeds(bench: Bench, view: View, how: Rope) -> None:
                      labels=" ".join(labels[:rotation.SAMPLE])))
     if how.scaling:
         st.caption(_("Linear scaling slows every hand, as if positions were closer together. NTK-aware scaling raises "
-                     "the base: the fastest hand keeps its speed, the slowest is divided. Llama 3 keeps fast hands, "
-                     "divides slow ones and blends between."))
+                     "the base: the fastest hand keeps its speed, the slowest is divided. {llama} keeps fast hands, "
+                     "divides slow ones and blends between.").format(llama=_LLAMA))
 
 
 def _distance(bench: Bench, view: View) -> None:
@@ -191,10 +193,10 @@ def _distance(bench: Bench, view: View) -> None:
                                              rotation.ELSEWHERE, width=150)
     found = meetings.meetings(view.trace, view.layer, *view.place, query, key, together)
     turning.met(found, key="met", bench=bench)
-    st.markdown(_("q at {m} with k at {n}, and q at {m2} with k at {n2}: the same distance. Pair by pair and in sum "
+    st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and in sum "
                   "they differ by {difference} at most, though every single hand stands elsewhere.").format(
                       m=found.here.score.positions[0], n=found.here.score.positions[1],
-                      m2=found.there.score.positions[0], n2=found.there.score.positions[1],
+                      m_moved=found.there.score.positions[0], n_moved=found.there.score.positions[1],
                       difference=format_difference(found.apart)))
     if found.other is not None:
         st.markdown(_("At the same distance the key of {token} gives {value} instead of {own}: the content still "
@@ -220,10 +222,10 @@ def _pairings(bench: Bench, view: View) -> None:
     """The permutation between adjacent and half pairing, and what happens without it."""
     found = meetings.pairings(view.trace, view.layer, *view.place)
     turning.permuted(view, found, key="permuted", bench=bench)
-    st.markdown(_("The paper and GGUF files pair neighbours, Hugging Face checkpoints pair a dimension with the one half "
-                  "a head away; in each pair one is marked a, the other b. With the columns of WQ and WK put in order by "
-                  "P, head by head, the other pairing gives the same scores: largest difference {converted}. Without "
-                  "it the largest difference is {mixed}, and no error is raised.").format(
+    st.markdown(_("The paper and GGUF files pair neighbours, Hugging Face checkpoints pair a dimension with the one "
+                  "half a head away; in each pair one is marked a, the other b. With the columns of WQ and WK put in "
+                  "order by P, head by head, the other pairing gives the same scores: largest difference {converted}. "
+                  "Without it the largest difference is {mixed}, and no error is raised.").format(
                       converted=format_difference(found.converted),
                       mixed=format_number(found.mixed, bench.decimals)))
 
@@ -232,8 +234,8 @@ def _cache(bench: Bench, view: View) -> None:
     """The last token alone, as a decode step sees it."""
     found = rotation_practice.decoded(view.trace, view.layer)
     turning.last_row(view, found, key="last-row", bench=bench)
-    st.markdown(_("Decoding, only the new token goes through; the keys in the cache are turned already. Its position is "
-                  "{position}, where the cache ends, and its row of scores is that of the whole pass: largest "
+    st.markdown(_("Decoding, only the new token goes through; the keys in the cache are turned already. Its position "
+                  "is {position}, where the cache ends, and its row of scores is that of the whole pass: largest "
                   "difference {difference}. A query that starts again at zero scores as if it stood before all "
                   "others.").format(position=int(found.position[min(view.batch, len(found.position) - 1)]),
                                     difference=format_difference(found.difference)))

@@ -409,7 +409,8 @@ def build_payload(
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
-        named = [rule[part] for part in ("out", "left", "right", "in", "bias", "cos", "sin") if rule.get(part) is not None]
+        parts = ("out", "left", "right", "in", "bias", "cos", "sin")
+        named = [rule[part] for part in parts if rule.get(part) is not None]
         if unknown := set(named) - set(ids):
             raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
     return {
