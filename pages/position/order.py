@@ -150,8 +150,8 @@ def _sights(view: View, found: Reordered) -> None:
 
 def _predict(view: View, exercise: Exercise) -> None:
     def ask(question: Question) -> str:
-        return _("In which row of Attn(P·X) does the output of {token} stand? Answer with the row's number. The results "
-                 "show ? until you answer.").format(token=view.token_name(question.row))
+        return _("In which row of Attn(P·X) does the output of {token} stand? Answer with the row's number. The "
+                 "results show ? until you answer.").format(token=view.token_name(question.row))
 
     def reveal(question: Question) -> str:
         return _("The output of {token} stands in row {row}.").format(

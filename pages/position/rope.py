@@ -193,8 +193,8 @@ def _distance(bench: Bench, view: View) -> None:
                                              rotation.ELSEWHERE, width=150)
     found = meetings.meetings(view.trace, view.layer, *view.place, query, key, together)
     turning.met(found, key="met", bench=bench)
-    st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and in sum "
-                  "they differ by {difference} at most, though every single hand stands elsewhere.").format(
+    st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and "
+                  "in sum they differ by {difference} at most, though every single hand stands elsewhere.").format(
                       m=found.here.score.positions[0], n=found.here.score.positions[1],
                       m_moved=found.there.score.positions[0], n_moved=found.there.score.positions[1],
                       difference=format_difference(found.apart)))

@@ -53,7 +53,7 @@ function eachUse(s, rule, f, i, j, to) {
 
 // Everything the cell was made from, or for a given cell everything made from it: [[frame, i, j]…] without itself.
 export function related(s, f, i, j) {
-  const backwards = Boolean(makerOf(s, f, i, j)), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
+  const maker = makerOf(s, f, i, j), backwards = Boolean(maker && !ANGLE[maker.op]), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
   const cell = (g, r, c) => {
     if (!has(g, r, c)) return;
     const k = (r - g.r0) * g.nc + c - g.c0;

@@ -35,11 +35,12 @@ export function joinTurn(rule, join) {
 
 // A small angle is written with three digits where the chosen decimals would leave nothing of it.
 function angleText(s, v) { const text = show(s, v); return text === "≈0" ? String(Number(v.toPrecision(3))).replace("e-", "e−") : text; }
-function angleOf(rule, i, p, r0, c0) { return rule.positions[i - r0] * rule.theta[p - c0]; }
+function angleRule(s, rule) { return s.maker[rule.cos]; }
+function angleOf(s, rule, i, p) { const a = angleRule(s, rule); return a.positions[i - s.frames[rule.cos].r0] * a.theta[p]; }
 
 export function angleStep(s, rule, f, i, j) {
-  const at = angleText(s, rule.positions[i - f.r0]), theta = angleText(s, rule.theta[j - f.c0]);
-  const angle = angleText(s, angleOf(rule, i, j, f.r0, f.c0));
+  const position = rule.positions[i - f.r0], at = angleText(s, position), theta = angleText(s, rule.theta[j]);
+  const angle = angleText(s, position * rule.theta[j]);
   return { text: `${rule.op}(${at}⁀×⁀${theta}) =⁀${rule.op}(${angle})`, hand: ANGLE[rule.op](printed(angle.replace("−", "-"))) };
 }
 export function turnStep(s, rule, i, j) {
@@ -126,48 +127,56 @@ function drawHands(svg, before, after, angle, length) {
   }
 }
 
-// Hands before (dashed) and after (thick), all of a row on one scale.
+function dialBox(s, rule) {
+  if (s.dials?.list.length === rule.first.length) return s.dials;
+  s.dials?.box.remove();
+  const box = make("div", "dials"), title = make("div", "dial-title", box), row = make("div", "dial-row", box);
+  row.setAttribute("role", "group");
+  s.dials = { box, row, title };
+  s.dials.list = rule.first.map((_, p) => buildDial(s, row, p));
+  return s.dials;
+}
+
+// The hands of a row before (dashed) and after (thick), all on one scale.
 export function drawDials(s, at) {
   const rule = turnRule(s);
   if (!rule) { s.dials?.box.remove(); s.dials = null; return; }
-  const out = s.frames[rule.out], source = s.frames[rule.in], [cos] = s.data.rules.filter((r) => r.out === rule.cos);
-  if (!s.dials || s.dials.list.length !== rule.first.length) {
-    s.dials?.box.remove();
-    const box = make("div", "dials"), row = make("div", "dial-row", box), title = make("div", "dial-title");
-    box.prepend(title);
-    row.setAttribute("role", "group");
-    s.dials = { box, row, title, list: [] };
-    s.dials.list = rule.first.map((_, p) => buildDial(s, row, p));
-  }
-  if (s.eq.lastChild !== s.dials.box) s.eq.append(s.dials.box);
-  const { box, row, title, list } = s.dials, i = dialRow(s, out, at), lit = litPair(rule, at);
+  const { box, row, title, list } = dialBox(s, rule), out = s.frames[rule.out], source = s.frames[rule.in];
+  if (s.eq.lastChild !== box) s.eq.append(box);
+  const angles = angleRule(s, rule), i = dialRow(s, out, at), lit = litPair(rule, at), label = out.rows.labels[i - out.r0];
   box.style.setProperty("--role", `var(--role-${out.role})`);
   box.classList.toggle("many", list.length > MOST_LARGE);
-  const frame = s.frames[rule.cos], position = cos.positions[i - frame.r0], label = out.rows.labels[i - out.r0];
-  const words = say(s, label === undefined ? "dials" : "dials_named", { symbol: out.label, i: i + 1, a: label ?? "", position });
+  const position = angles.positions[i - s.frames[rule.cos].r0];
+  const words = say(s, label === undefined ? "dials" : "dials_named", { symbol: out.label, i: i + 1, a: label, position });
   put(title, words); attr(row, "aria-label", words);
-  const pairs = rule.first.map((a, p) => ({ before: [value(source, i, a), value(source, i, rule.second[p])], after: [value(out, i, a), value(out, i, rule.second[p])] }));
-  const length = Math.max(...pairs.map((pair) => Math.hypot(...pair.before)).filter(Number.isFinite), 1e-30);
-  list.forEach(({ node, svg }, p) => {
-    const { before, after } = pairs[p], angle = angleOf(cos, i, p, frame.r0, frame.c0);
-    const unseen = after.some(Number.isNaN) || [rule.first[p], rule.second[p]].some((j) => isBlank(s, out, i, j));
-    const key = [...before, ...after, angle, unseen, length, s.data.decimals].join();
-    if (node.dataset.key !== key) drawHands(svg, before.map((v) => v || 0), unseen ? null : after, angle, length);
-    node.dataset.key = key;
-    node.classList.toggle("lit", p === lit);
-    const written = (pair) => pair.map((v) => show(s, v)).join("; "), text = angleText(s, angle);
-    put(node.children[1], say(s, "dial_name", { p: p + 1, theta: angleText(s, cos.theta[p - frame.c0]) })); put(node.children[2], `∠ ${text}`);
-    attr(node, "aria-label", say(s, "dial", { p: p + 1, before: written(before), after: unseen ? "?" : written(after), angle: text }));
+  const pairs = rule.first.map((a, p) => [source, out].map((f) => [value(f, i, a), value(f, i, rule.second[p])]));
+  const length = Math.max(...pairs.map(([before]) => Math.hypot(...before)).filter(Number.isFinite), 1e-30);
+  list.forEach((dial, p) => {
+    const blank = [rule.first[p], rule.second[p]].some((j) => isBlank(s, out, i, j));
+    drawDial(s, dial, p, pairs[p], { angle: angleOf(s, rule, i, p), theta: angles.theta[p], blank, length });
+    dial.node.classList.toggle("lit", p === lit);
   });
 }
+function drawDial(s, { node, svg }, p, [before, after], { angle, theta, blank, length }) {
+  const secret = after.some(Number.isNaN), unseen = secret || blank;
+  const key = [...before, ...after, angle, unseen, length].join();
+  if (node.dataset.key !== key) drawHands(svg, before.map((v) => v || 0), unseen ? null : after, angle, length);
+  node.dataset.key = key;
+  const written = (pair) => pair.map((v) => show(s, v)).join("; "), text = secret ? "?" : angleText(s, angle);
+  put(node.children[1], say(s, "dial_name", { p: p + 1, theta: angleText(s, theta) }));
+  put(node.children[2], `∠ ${text}`);
+  attr(node, "aria-label", say(s, "dial", { p: p + 1, before: written(before), after: unseen ? "?" : written(after), angle: text }));
+}
+
 // Pointing at a hand means both cells of its pair.
 export function pairCells(s, at) {
   const rule = turnRule(s);
   return at?.pair === undefined || !rule ? [] : [[s.frames[rule.out], at.i, rule.second[at.pair]]];
 }
 export function pairTitle(s, at) {
-  const rule = turnRule(s), cos = s.data.rules.find((r) => r.out === rule.cos), frame = s.frames[rule.cos];
-  return say(s, "pair", { p: at.pair + 1, at: angleText(s, cos.positions[at.i - frame.r0]), theta: angleText(s, cos.theta[at.pair - frame.c0]), angle: angleText(s, angleOf(cos, at.i, at.pair, frame.r0, frame.c0)) });
+  const rule = turnRule(s), angles = angleRule(s, rule), f = s.frames[rule.cos], p = at.pair;
+  const angle = Number.isNaN(value(f, at.i, p)) ? "?" : angleText(s, angleOf(s, rule, at.i, p));
+  return say(s, "pair", { p: p + 1, at: angleText(s, angles.positions[at.i - f.r0]), theta: angleText(s, angles.theta[p]), angle });
 }
 // The hands for the SVG file, at their places on screen.
 export function dialParts(s, place) {

@@ -19,6 +19,16 @@ function mount(parentElement) {
   root.replaceChildren();
   s.list = make("div", "chips", root);
   s.list.setAttribute("role", "group");
+  // The list holds the pointer, since a chip loses it when it is put elsewhere.
+  s.list.onpointerdown = (e) => {
+    const chip = e.target.closest(".chip");
+    if (!chip || e.button) return;
+    s.active = chip.token; s.drag = { token: chip.token, before: s.order.join() };
+    s.list.setPointerCapture(e.pointerId);
+    draw(s);
+  };
+  s.list.onpointermove = (e) => { if (s.drag) dragTo(s, e); };
+  s.list.onpointerup = s.list.onpointercancel = () => drop(s);
   const acts = make("div", "acts", root);
   s.earlier = button(s, acts, () => move(s, s.active, -1));
   s.later = button(s, acts, () => move(s, s.active, 1));
@@ -44,9 +54,6 @@ function chipOf(s, token) {
     e.preventDefault();
     if (by) move(s, token, by); else focus(s, s.order[s.order.indexOf(token) + to]);
   };
-  chip.onpointerdown = (e) => { if (!e.button) { s.active = token; s.drag = { token, before: s.order.join(), id: e.pointerId }; chip.setPointerCapture(e.pointerId); } };
-  chip.onpointermove = (e) => { if (s.drag?.token === token) dragTo(s, e); };
-  chip.onpointerup = chip.onpointercancel = () => drop(s);
   s.chips.set(token, chip);
   return chip;
 }
