@@ -19,6 +19,8 @@ from ui.views import View
 
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
+_WIDE = 16  # from here on the width is not written out, so that both sides stand beside one another
+_NARROW = 4
 
 Window = tuple[int, int] | None
 
@@ -28,17 +30,18 @@ def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], l
     old, new = _rows(view, found, False), _rows(view, found, True)
     before = found.before[f"blocks.0.{output(found.before)}"]
     bound = float(before.abs().max()) or 1.0
-    frames = [
-        Frame("p", "permutation", "P", "parameter", _numbers(found.matrix), new, Axis("T", "", old.labels)),
+    moved: list[Frame] = [] if before.shape[-1] > _WIDE else [
         _wide(view, "contents", i18n.symbol("in"), found.contents, old, window, "×"),
-        _wide(view, "reordered", i18n.in_letters("P·X"), found.reordered, new, window, "="),
-        _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "P ×"),
+        _wide(view, "reordered", i18n.in_letters("P·X"), found.reordered, new, window, "=")]
+    frames = [
+        Frame("p", "permutation", "P", "parameter", _numbers(found.matrix), new, old), *moved,
+        _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "P ×" if moved else "×"),
         _wide(view, "expected", i18n.in_letters("P·Attn(X)"), found.expected, new, window, "="),
-        _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "≟"),
-        replace(_wide(view, "difference", _("difference"), found.gap, new, window, _("right − left =")),
-                shade=(-bound, bound)),
+        _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "?="),
+        replace(_wide(view, "difference", _("difference"), found.gap, new, window, "Δ ="), shade=(-bound, bound)),
     ]
-    return frames, [Matmul("reordered", "p", "contents", "T"), Matmul("expected", "p", "attention", "T"),
+    rules: list[Rule] = [Matmul("reordered", "p", "contents", "T")] if moved else []
+    return frames, [*rules, Matmul("expected", "p", "attention", "T"),
                     Binary("difference", "difference", "found", "expected")]
 
 
@@ -67,7 +70,8 @@ def _wide(view: View, id: str, label: str, tensor: Tensor, rows: Axis, window: W
     values = _numbers(tensor[min(view.batch, tensor.shape[0] - 1)])
     offset, count = window or (0, values.shape[1])
     cols = Axis("D", "", (), offset, values.shape[1], i18n.axis("D"))
-    return Frame(id, id, label, "residual", np.ascontiguousarray(values[:, offset:offset + count]), rows, cols, sign)
+    return Frame(id, id, label, "residual", np.ascontiguousarray(values[:, offset:offset + count]), rows, cols, sign,
+                 most_cols=_NARROW if values.shape[1] > _WIDE else 0)
 
 
 def _numbers(values: Tensor) -> np.ndarray:
@@ -81,4 +85,4 @@ def sight_rows(view: View, seen: Sequence[Sight]) -> list[list[str]]:
         return (f"{shown}, …" if len(places) > _MOST_NAMES else shown) or "–"
 
     changed = [sight for sight in seen if sight.lost or sight.gained][:MOST_SIGHTS]
-    return [[view.token_name(s.token), *map(names, (s.before, s.after, s.lost, s.gained))] for s in changed]
+    return [[view.token_name(s.token), *map(names, (s.lost, s.gained))] for s in changed]

@@ -143,7 +143,7 @@ def _sights(view: View, found: Reordered) -> None:
     rows = ordered.sight_rows(view, seen)
     if not rows:
         return
-    blocks.table([_("token"), _("could read"), _("can read now"), _("lost sight of"), _("gained sight of")], rows)
+    blocks.table([_("token"), _("lost sight of"), _("gained sight of")], rows)
     if len(rows) == ordered.MOST_SIGHTS:
         st.caption(_("The first {count} tokens whose sight changed.").format(count=len(rows)))
 

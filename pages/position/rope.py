@@ -165,19 +165,18 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
 
 def _speeds(bench: Bench, view: View, how: Rope) -> None:
     """θ and wavelength of every pair, and what scaling made of it."""
-    kinds = {"kept": _("kept"), "between": _("between"), "divided": _("divided by the factor")}
     labels = turning.dimension_labels(view)
-    rows = []
-    for pair, found in zip(rotation.pairs(how), stretch.stretched(how.rotary_dim, how.base, how.scaling), strict=True):
-        row = [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", full_value(pair.theta),
-               format_number(pair.wavelength, bench.decimals)]
-        rows.append(row + ([full_value(found.plain), kinds[found.kind]] if how.scaling else []))
-    head = [_("pair"), _("dimensions"), "θ", _("positions per full turn")]
-    blocks.table(head + ([_("θ without scaling"), _("what scaling did")] if how.scaling else []), rows)
+    blocks.table([_("pair"), _("dimensions"), "θ", _("positions per full turn")], [
+        [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", full_value(pair.theta),
+         format_number(pair.wavelength, bench.decimals)] for pair in rotation.pairs(how)])
     st.caption(_("θ falls by the same factor from pair to pair. A larger base slows the slow hands further, so that "
                  "they tell far positions apart. The columns are marked {labels}: a number for each pair.").format(
                      labels=" ".join(labels[:rotation.SAMPLE])))
     if how.scaling:
+        kinds = {"kept": _("kept"), "between": _("between"), "divided": _("divided by the factor")}
+        blocks.table([_("pair"), _("θ without scaling"), _("what scaling did")], [
+            [str(found.number + 1), full_value(found.plain), kinds[found.kind]]
+            for found in stretch.stretched(how.rotary_dim, how.base, how.scaling)])
         st.caption(_("Linear scaling slows every hand, as if positions were closer together. NTK-aware scaling raises "
                      "the base: the fastest hand keeps its speed, the slowest is divided. {llama} keeps fast hands, "
                      "divides slow ones and blends between.").format(llama=_LLAMA))

@@ -50,7 +50,8 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say.
+    ones do not follow their rule the edits say. `most_cols` is how many columns are on screen at once at most, where
+    several wide frames are to be seen together (0: as many as fit).
     """
 
     id: str
@@ -69,6 +70,7 @@ class Frame:
     row_sums: bool = False
     cut: bool = False
     compact: bool = False
+    most_cols: int = 0
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -124,6 +126,7 @@ class Frame:
             "row_sums": self.row_sums,
             "cut": self.cut,
             "compact": self.compact,
+            "most_cols": self.most_cols,
         }
 
 

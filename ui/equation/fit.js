@@ -90,7 +90,7 @@ function fitDigits(s, rem) {
   // A long sum is cut short before the results are: its terms are counted in the dock, its results are the point.
   const windows = (from, to) => [...cells(32 - 4).map((k) => [small, least, 32, 31 - k]),
     ...cells(from - to + 1).map((k) => [small, least, from - k, Math.min(4, from - k)])];
-  const linesFor = ([px, d, limit, inner = limit]) => lines(px, d, (g) => g.inner ? inner : limit);
+  const linesFor = ([px, d, limit, inner = limit]) => lines(px, d, (g) => Math.min(g.most, g.inner ? inner : limit));
   const within = (n, list) => list.find((t) => { const k = linesFor(t); return k <= n && (stack || t[0] <= small || need(k) <= room(k, t[0])); });
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)])
     ?? within(3, windows(31, 6)) ?? within(9, [...tries, ...windows(31, 3)]);
@@ -99,9 +99,9 @@ function fitDigits(s, rem) {
   const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(LEAST_ROWS, part);
   const rows = best ? Math.min(fitting(results, Math.floor(total / few), 2 / few), n > 1 ? 12 : 32) : 32;
   const terms = best ? fitting(summed, total - (few - 1) * Math.min(rows, results), 2) : 32;
-  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
+  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.most, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
   for (const g of groups) if (best && g.cols) {                          // what the lines leave free is used
-    const end = Math.min(g.hi - g.lo, g.inner ? terms : 32);
+    const end = Math.min(g.hi - g.lo, g.most, g.inner ? terms : 32);
     while (g.count < end) if (g.count += 1, lines(px, d, (h) => h.count) > n) { g.count -= 1; break; }
   }
   s.fit = { px, d, stack, roomy: isRoomy(px) };

@@ -98,9 +98,10 @@ export function groupAxes(s) {
     const key = find(f.id + "/" + side);
     const g = s.groups[key] ??= {
       key, lo, hi: lo + n, total: axis.total, axis: axis.axis, start: old[key]?.start ?? lo, count: old[key]?.count ?? 0,
-      cols: false, inner: summed.has(key),
+      cols: false, inner: summed.has(key), most: Infinity,
     };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
+    if (side === "c" && f.most_cols) g.most = Math.min(g.most, f.most_cols);
     if (axis.total <= g.total) { g.total = axis.total; g.axis = axis.axis; }    // a block's own columns, not all heads'
     f[side === "r" ? "rg" : "cg"] = g;
   }

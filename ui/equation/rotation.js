@@ -94,7 +94,7 @@ function buildDial(s, box, p) {
   make("span", "dial-name", node); make("span", "dial-angle", node);
   const go = () => ({ id: turnRule(s).out, i: s.dialRow, j: turnRule(s).first[p], pair: p });
   node.onpointerenter = (e) => { if (e.pointerType !== "touch") { s.hover = go(); point(s); } };
-  node.onpointerleave = () => { s.hover = null; point(s); };
+  node.onpointerleave = (e) => { if (!box.contains(e.relatedTarget)) { s.hover = null; point(s); } };   // not between two hands
   node.onfocus = () => { for (const other of box.children) other.tabIndex = other === node ? 0 : -1; s.focus = go(); point(s); };
   node.onclick = () => { const { id, i, j } = go(); setPin(s, { id, row: i, col: j }); };
   node.onkeydown = (e) => {
