@@ -14,7 +14,7 @@ from ui.equation import Pin
 from ui.exercise import Exercise
 from ui.i18n import _
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number, full_value
+from ui.theme import format_difference, format_number, format_significant, full_value
 from ui.views import View
 
 _LLAMA = "Llama 3"
@@ -167,7 +167,7 @@ def _speeds(bench: Bench, view: View, how: Rope) -> None:
     """θ and wavelength of every pair, and what scaling made of it."""
     labels = turning.dimension_labels(view)
     blocks.table([_("pair"), _("dimensions"), "θ", _("positions per full turn")], [
-        [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", full_value(pair.theta),
+        [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", format_significant(pair.theta),
          format_number(pair.wavelength, bench.decimals)] for pair in rotation.pairs(how)])
     st.caption(_("θ falls by the same factor from pair to pair. A larger base slows the slow hands further, so that "
                  "they tell far positions apart. The columns are marked {labels}: a number for each pair.").format(
@@ -175,7 +175,7 @@ def _speeds(bench: Bench, view: View, how: Rope) -> None:
     if how.scaling:
         kinds = {"kept": _("kept"), "between": _("between"), "divided": _("divided by the factor")}
         blocks.table([_("pair"), _("θ without scaling"), _("what scaling did")], [
-            [str(found.number + 1), full_value(found.plain), kinds[found.kind]]
+            [str(found.number + 1), format_significant(found.plain), kinds[found.kind]]
             for found in stretch.stretched(how.rotary_dim, how.base, how.scaling)])
         st.caption(_("Linear scaling slows every hand, as if positions were closer together. NTK-aware scaling raises "
                      "the base: the fastest hand keeps its speed, the slowest is divided. {llama} keeps fast hands, "
