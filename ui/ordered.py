@@ -19,7 +19,7 @@ from ui.views import View
 
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
-_WIDE = 16  # from here on the width is not written out, so that both sides stand beside one another
+_WIDE = 4  # a wider X is not written out, and of the results a part, so that both sides stand beside one another
 _NARROW = 4
 
 Window = tuple[int, int] | None
