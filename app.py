@@ -12,6 +12,7 @@ PAGES = {
     "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
     "attention": ["pages/attention/matmul.py", "pages/attention/projections.py", "pages/attention/scores.py",
                   "pages/attention/mask.py", "pages/attention/mixing.py"],
+    "position": ["pages/position/order.py", "pages/position/rope.py"],
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")

@@ -31,6 +31,11 @@ def checked(order: Sequence[int], tokens: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def opening(tokens: int) -> tuple[int, ...]:
+    """The order that D1 §7 tries: the last token comes first."""
+    return (tokens - 1, *range(tokens - 1))
+
+
 def matrix(order: Sequence[int]) -> Tensor:
     """P (T, T)."""
     return torch.eye(len(order))[list(order)]
@@ -94,6 +99,16 @@ class Reordered(NamedTuple):
     difference: float
     broken: tuple[int, ...]
     unmoved: float
+
+    @property
+    def reordered(self) -> Tensor:
+        """PX (B, T, D)."""
+        return self.matrix @ self.contents
+
+    @property
+    def gap(self) -> Tensor:
+        """Attn(PX) − P·Attn(X), (B, T, D)."""
+        return self.found - self.expected
 
     @property
     def equivariant(self) -> bool:

@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core import mistakes
+from core.errors import UnknownOption
+from core.mistakes import Comparison
+from core.order import Reordered
 from core.quiz import Question, Verdict
+from core.sharing import output
+
+KINDS = ("invariant", "inverse")
+
+
+def mistake(found: Reordered, kind: str) -> Comparison:
+    """Attn(PX) expected to be something else, (B, T, D): "invariant" takes Attn(X) as it stands, "inverse" Pᵀ·Attn(X),
+    an order read the other way round."""
+    before = found.before[f"blocks.0.{output(found.before)}"]
+    if kind == "invariant":
+        return mistakes.compare(found.found, before)
+    if kind == "inverse":
+        return mistakes.compare(found.found, found.matrix.mT @ before)
+    raise UnknownOption("kind", kind, KINDS)
 
 
 def question(order: Sequence[int], number: int) -> Question:

@@ -41,6 +41,46 @@ def turned(x: Tensor, positions: Sequence[int], how: Rope) -> Tensor:
                        scaling=how.scaling)
 
 
+BASES = (100.0, 1000.0, 10000.0, 100000.0, 500000.0, 1000000.0)  # the paper's is 10000, that of Llama 3 500000
+FARTHEST = 100  # positions by which everything can be moved on, so that the third of four hands is seen to turn
+SAMPLE = 8  # labels of dimensions that are given as a sample
+ELSEWHERE = 10  # positions by which D1 §8.4 moves q and k together
+
+
+def under(trace: Trace, layer: int, how: Rope, moved: int = 0) -> Trace:
+    """The layer alone (names `blocks.0.…`) with its Q, K and V before the rotation, turned as `how` says, every
+    position `moved` on. The trace itself where that changes nothing. Raises as `core.config` does."""
+    if how == settings(trace.config) and not moved:
+        return trace
+    return one_layer(trace, layer, keep=("q", "k", "v"), put={"positions": trace["positions"] + moved},
+                     rope_base=how.base, rope_pairing=how.pairing, rope_scaling=how.scaling,
+                     rope_dim=None if how.rotary_dim == trace.config.head_dim else how.rotary_dim)
+
+
+class Angles(NamedTuple):
+    """What turns the rows of one batch entry: `positions` (T), `theta` (Dr/2), and of their products `cos` and `sin`
+    (T, Dr/2), all float64 on the CPU."""
+
+    positions: Tensor
+    theta: Tensor
+    cos: Tensor
+    sin: Tensor
+
+
+def angles(trace: Trace, batch: int) -> Angles:
+    """Of a trace that rotates. Raises UnknownOption for one that does not."""
+    how = settings(trace.config)
+    theta = rope.frequencies(how.rotary_dim, how.base, how.scaling)
+    positions = trace["positions"][min(batch, trace["positions"].shape[0] - 1)].cpu().double()  # (T)
+    angle = rope.angles(positions, theta)  # (T, Dr/2)
+    return Angles(positions, theta, angle.cos(), angle.sin())
+
+
+def permuting(order: Sequence[int]) -> Tensor:
+    """The matrix (Dh, Dh) that a row of a head is multiplied by to have its dimensions in that order."""
+    return torch.eye(len(order))[list(order)].mT
+
+
 class Pair(NamedTuple):
     """A pair of dimensions that turn together, from 0; `theta` in radians per position, `wavelength` in positions per
     full turn."""

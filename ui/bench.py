@@ -17,17 +17,18 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import derive, masks, notation
+from core import derive, masks, notation, rotation
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
 from ui.equation import MAX_SIDE, Edits, Frame, Pin, read_edits, read_pin, read_window
+from ui.permutation import pack_order, read_order, unpack_order
 
 # Sizes on the map, where nothing is computed; Dh = 0 stands for D ÷ H.
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
               "Dh": (0, 4096), "F": (1, 1_000_000), "V": (1, 1_000_000), "L": (1, 1000)}
 SOURCES = ("worked", "toy", "live")
-EXAMPLES = ("single_head", "block", "block_shared", "d3_lab")
+EXAMPLES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
                 "V": "vocab", "L": "layers"}
 DEFAULT_SIZES = ToySizes()
@@ -48,6 +49,7 @@ _MANY = 1000
 NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "moved": (0, rotation.FARTHEST), "asking": (1, _MANY), "answering": (1, _MANY), "together": (0, _MANY),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 # The choices that the numbers on screen depend on; a state file carries them.
@@ -112,6 +114,11 @@ def begin(locale: str | None) -> list[str]:
             notices.append("pin_dropped")
     if _arrived("window"):
         st.session_state["_window"] = address.unpack_window(st.query_params.get("window", ""))
+    if _arrived("order"):
+        raw = st.query_params.get("order", "")
+        st.session_state["_order"] = unpack_order(raw)
+        if raw and st.session_state["_order"] is None:
+            notices.append("unknown_choice")
     unsound = [key for key in (*NUMBERS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
@@ -139,6 +146,7 @@ def finish() -> None:
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
+        "order": pack_order(st.session_state.get("_order") or ()),
         "window": address.pack_window(st.session_state.get("_window", {})),
     })
 
@@ -347,6 +355,26 @@ def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     return take
 
 
+# The order of the tokens.
+
+
+def order(opening: Sequence[int]) -> tuple[int, ...]:
+    """The order that the learner chose, if it is one of that many tokens; else the one that the page opens with."""
+    held = st.session_state.get("_order")
+    return held if held is not None and len(held) == len(opening) else tuple(opening)
+
+
+def order_taker(key: str, count: int) -> Callable[[], None]:
+    """A callback that takes the order chosen in the component `key`."""
+
+    def take() -> None:
+        found = read_order(st.session_state[key].get("order"), count)
+        if found is not None:
+            st.session_state["_order"] = found
+
+    return take
+
+
 def revision(key: str, *context: object) -> tuple[int, int]:
     """(rev, seq) for an equation: rev grows when edits were replaced here or another slice is on screen."""
     if st.session_state.setdefault(f"_context:{key}", context) != context:
@@ -377,6 +405,15 @@ def choice(
     if key not in CHOICES:
         _write({key: "" if chosen == default else chosen})
     return str(chosen)
+
+
+def own_choice(
+    widget: Callable[..., Any], label: str, labels: Mapping[str, str], *, key: str, own: str, **more: Any,
+) -> str:
+    """As `choice`, for something of which every source has its `own`: until another is picked, that of the source."""
+    codes = {"own" if code == own else code: text for code, text in labels.items()}
+    chosen = choice(widget, label, codes, key=key, default="own", **more)
+    return own if chosen == "own" else chosen
 
 
 def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> None:
@@ -435,6 +472,11 @@ def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, 
         st.session_state[key] = default
     return where.text_input(label, value=default, key=key, bind="query-params", persist_state="session", **more) \
         or default
+def slider(label: str, key: str, *, step: int = 1, **more: Any) -> int:
+    """A slider bound to the address, over the whole range of `key`, from its lowest number."""
+    low, high = NUMBERS[key]
+    return int(st.slider(label, min_value=low, max_value=high, value=low, step=step, key=key, bind="query-params",
+                         persist_state="session", **more))
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

@@ -31,7 +31,7 @@ from ui.theme import format_number
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
     ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope")), ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
-    ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads",)),
+    ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads", "order")),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )

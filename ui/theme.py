@@ -100,6 +100,12 @@ def format_difference(x: float) -> str:
     return "0" if x == 0 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
+def format_significant(x: float) -> str:
+    """A positive number with up to four digits that count, for one that decimals would make 0: "0.0001778", "1.2e-5".
+    """
+    return f"{x:.4g}".replace("e-0", "e-").replace("e+0", "e")
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 

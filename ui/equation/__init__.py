@@ -54,6 +54,8 @@ class Frame:
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
     ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
+    `most_cols` is how many columns are on screen at once at most, where several wide frames are to be seen together
+    (0: as many as fit).
     """
 
     id: str
@@ -73,6 +75,7 @@ class Frame:
     cut: bool = False
     compact: bool = False
     whole: bool = False
+    most_cols: int = 0
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -131,6 +134,7 @@ class Frame:
             "cut": self.cut,
             "compact": self.compact,
             "whole": self.whole,
+            "most_cols": self.most_cols,
         }
 
 
@@ -270,7 +274,39 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary
+@dataclass(frozen=True)
+class Angle:
+    """out[i,p] = cos or sin of positions[i] · theta[p], in radians."""
+
+    op: Literal["cos", "sin"]
+    out: str
+    positions: Sequence[float]
+    theta: Sequence[float]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Rotate:
+    """out = source with the columns first[p] and second[p] of each row turned together; `cos` and `sin` are frames
+    with a column for each pair, made by `Angle`. Columns of no pair are copied. Clock hands are drawn beside it."""
+
+    out: str
+    source: str
+    cos: str
+    sin: str
+    first: Sequence[int]
+    second: Sequence[int]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "rotate", "out": self.out, "in": self.source, "cos": self.cos, "sin": self.sin,
+                "first": list(self.first), "second": list(self.second)}
+
+
+Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary | Angle | Rotate
 
 
 @dataclass(frozen=True)
@@ -362,12 +398,18 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "later": _("Later part of {axis} in {symbol}"),
         "row_sum": _("row sum"),
         "shade": _("Shading from {lo} to {hi}"),
+        "dials": _("The pairs of {symbol}, row {i}, at position {position}"),
+        "dials_named": _("The pairs of {symbol}, row {i}: “{a}”, at position {position}"),
+        "dial_name": _("{p}: θ {theta}"),
+        "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
+        "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
+        "unturned": _("not turned"),
     }
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "frames", "lookup", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
-            "events", "equation")
+_MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "fit", "draw", "map", "point", "dock", "change", "steps",
+            "save", "events", "equation")
 _HERE = Path(__file__).parent
 
 
@@ -411,7 +453,8 @@ def build_payload(
             raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
-        named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]
+        parts = ("out", "left", "right", "in", "bias", "cos", "sin")
+        named = [rule[part] for part in parts if rule.get(part) is not None]
         if unknown := set(named) - set(ids):
             raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
     return {

@@ -6,6 +6,7 @@ import { rowSum } from "./draw.js";
 import { REDUCES, colOf, eachUse, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
 import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
+import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
 import { isBlank } from "./steps.js";
 
 export function show(s, v) { return Number.isNaN(v) ? "?" : formatNumber(v, s.data.decimals); }
@@ -23,6 +24,8 @@ function joinTerms(s, terms) {
 function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
+  if (rule.op === "rotate") return turnStep(s, rule, i, j);
+  if (ANGLE[rule.op]) return angleStep(s, rule, f, i, j);
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
   if (COPIES[rule.op]) return copyStep(s, rule, f, i, j);
@@ -149,6 +152,7 @@ function usesOf(s, f, i, j) {
       eachUse(s, rule, f, i, j, { cell });
       return places.join(" · ");
     }
+    if (rule.op === "rotate") return turnUses(s, rule, f, i, j).map(([, r, c]) => `${symbol}[${r + 1},${c + 1}]`).join(" · ");
     if (rule.op === "softmax" || ((rule.op === "matmul" || rule.op === "lookup") && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
@@ -176,7 +180,8 @@ function putMain(node, text) {
 
 export function drawDock(s, at) {
   const d = s.dock, f = at && s.frames[at.id];
-  const { main, notes } = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] };
+  const found = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] }, { notes } = found;
+  const main = f && at.pair !== undefined ? `${pairTitle(s, at)}: ${[found.main, ...pairCells(s, at).map(([g, i, j]) => arithmetic(s, g, i, j).main)].join(";  ")}` : found.main;
   const done = at && !s.hover && s.ticks[s.tick]?.done;
   if (done) notes.unshift(say(s, done, { symbol: f.label, i: at.i + 1 }));
   if (s.pin && at && pinKey(s.pin) === [at.id, at.i, at.j].join() && !s.fit.stack) notes.push(say(s, "pin_hint"));

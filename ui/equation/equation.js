@@ -46,7 +46,7 @@ export function refit(s) {
   }
   s.seek = false;
   redraw(s);
-  const cell = focus && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
+  const cell = focus && focus.pair === undefined && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
   if (cell && cell !== s.parent.activeElement) cell.focus({ preventScroll: true });
 }
 
@@ -61,7 +61,7 @@ function takeData(s, data) {
   for (const sent of data.rules) {
     const rule = sent.before ? { ...sent, before: floats(sent.before), after: floats(sent.after) } : sent;
     s.maker[rule.out] = rule;
-    for (const id of [rule.in, rule.left, rule.right, rule.bias]) if (id) (s.users[id] ??= new Set()).add(rule);
+    for (const id of [rule.in, rule.left, rule.right, rule.bias, rule.cos, rule.sin]) if (id) (s.users[id] ??= new Set()).add(rule);
   }
   for (const id in s.users) s.users[id] = [...s.users[id]];
   if (!same) { s.seek = true; stopPlaying(s); s.tick = null; s.hover = null; if (s.focus && !s.frames[s.focus.id]) s.focus = null; }

@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 import { moveWindow, part } from "./frames.js";
 import { cells } from "./numbers.js";
+import { dialsWidth } from "./rotation.js";
 
 // The longest number of each frame in characters, from its extremes: formatting every value would take too long.
 export function measureText(s) {
@@ -47,16 +48,18 @@ export function fit(s) {
 }
 function countsOf(s) { return Object.values(s.groups).map((g) => g.count).join(); }
 
+const LEAST_ROWS = 5;
 // Lines that flex-wrap will make of frames of these widths; 99 where one is too wide.
 function linesOf(s, width, stack, px) {
   let n = 1, x = 0;
   for (const f of s.order) {
-    const wide = width(f) + (stack ? 0 : signWidth(f.sign, px));
+    const ruler = f.nr > LEAST_ROWS ? 8 : 0;                             // its rows may have to be a window
+    const wide = width(f) + (stack ? 0 : signWidth(f.sign, px) + ruler);
     if (wide > s.width) return 99;
     if (stack || x + wide > s.width) { n += x ? 1 : 0; x = 0; }
     x += wide;
   }
-  return n;
+  return n + (!stack && x + dialsWidth(s) > s.width ? 1 : 0);
 }
 
 // On canvas every cell that was sent is on screen; a matrix of few rows or columns gets larger ones.
@@ -87,18 +90,18 @@ function fitDigits(s, rem) {
   // A long sum is cut short before the results are: its terms are counted in the dock, its results are the point.
   const windows = (from, to) => [...cells(32 - 4).map((k) => [small, least, 32, 31 - k]),
     ...cells(from - to + 1).map((k) => [small, least, from - k, Math.min(4, from - k)])];
-  const linesFor = ([px, d, limit, inner = limit]) => lines(px, d, (g) => g.inner ? inner : limit);
+  const linesFor = ([px, d, limit, inner = limit]) => lines(px, d, (g) => Math.min(g.most, g.inner ? inner : limit));
   const within = (n, list) => list.find((t) => { const k = linesFor(t); return k <= n && (stack || t[0] <= small || need(k) <= room(k, t[0])); });
   const best = within(1, [...tries, ...windows(31, 8)]) ?? within(2, [...tries, ...windows(31, 6)])
     ?? within(3, windows(31, 6)) ?? within(9, [...tries, ...windows(31, 3)]);
   const [px, d, limit, inner = limit] = best ?? [small, -1, 32], n = best ? linesFor(best) : 1;
   // Two rows too many are shown all the same: the buttons of a window would be as tall.
-  const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(5, part);
+  const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(LEAST_ROWS, part);
   const rows = best ? Math.min(fitting(results, Math.floor(total / few), 2 / few), n > 1 ? 12 : 32) : 32;
   const terms = best ? fitting(summed, total - (few - 1) * Math.min(rows, results), 2) : 32;
-  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
+  for (const g of groups) g.count = Math.min(g.hi - g.lo, g.most, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
   for (const g of groups) if (best && g.cols) {                          // what the lines leave free is used
-    const end = Math.min(g.hi - g.lo, g.inner ? terms : 32);
+    const end = Math.min(g.hi - g.lo, g.most, g.inner ? terms : 32);
     while (g.count < end) if (g.count += 1, lines(px, d, (h) => h.count) > n) { g.count -= 1; break; }
   }
   s.fit = { px, d, stack, roomy: isRoomy(px) };

@@ -3,6 +3,7 @@
 // shows the part of that window on which its axis groups stand.
 
 import { eachRead, eachReader } from "./lookup.js";
+import { ANGLE, joinTurn, turnSources, turnUses } from "./rotation.js";
 
 export const REDUCES = { rowmax: true, rowsum: true };            // rules that make one column out of rows
 
@@ -33,6 +34,8 @@ function eachSource(s, rule, i, j, to) {
     to.column(right, j + right.cs);
     if (rule.bias) to.cell(F[rule.bias], 0, j + F[rule.bias].cs);
   } else if (rule.op === "lookup") eachRead(left, right, i, j, to);
+  else if (rule.op === "rotate") turnSources(s, rule, i, j, to);
+  else if (ANGLE[rule.op]) return;
   else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
   else if (rule.op === "append") to.cell(...appended(left, right, i), j);
@@ -50,6 +53,7 @@ export function eachUse(s, rule, f, i, j, to) {
     if (rule.left === f.id) to.row(out, i);
     if (rule.right === f.id || rule.bias === f.id) to.column(out, j - f.cs);
   } else if (rule.op === "lookup") eachReader(s, rule, f, i, j, to);
+  else if (rule.op === "rotate") for (const use of turnUses(s, rule, f, i, j)) to.cell(...use);
   else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
@@ -61,7 +65,7 @@ export function eachUse(s, rule, f, i, j, to) {
 
 // Everything the cell was made from, or for a given cell everything made from it: [[frame, i, j]…] without itself.
 export function related(s, f, i, j) {
-  const backwards = Boolean(makerOf(s, f, i, j)), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
+  const maker = makerOf(s, f, i, j), backwards = Boolean(maker && !ANGLE[maker.op]), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
   const cell = (g, r, c) => {
     if (!has(g, r, c)) return;
     const k = (r - g.r0) * g.nc + c - g.c0;
@@ -94,6 +98,7 @@ export function groupAxes(s) {
     } else if (r.op === "lookup") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
     else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
     else if (r.op === "append") { for (const g of [r.left, r.right]) join(g + "/c", r.out + "/c"); }
+    else if (r.op === "rotate") joinTurn(r, join);
     else for (const g of [r.in, r.left, r.right]) if (g) {
       if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");
@@ -107,9 +112,10 @@ export function groupAxes(s) {
     const key = find(f.id + "/" + side);
     const g = s.groups[key] ??= {
       key, lo, hi: lo + n, total: axis.total, axis: axis.axis, start: old[key]?.start ?? lo, count: old[key]?.count ?? 0,
-      cols: false, inner: summed.has(key),
+      cols: false, inner: summed.has(key), most: Infinity,
     };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
+    if (side === "c" && f.most_cols) g.most = Math.min(g.most, f.most_cols);
     if (axis.total <= g.total) { g.total = axis.total; g.axis = axis.axis; }    // a block's own columns, not all heads'
     f[side === "r" ? "rg" : "cg"] = g;
   }

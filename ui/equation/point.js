@@ -3,6 +3,7 @@
 import { drawDock } from "./dock.js";
 import { has, related } from "./frames.js";
 import { lightMaps, mapPlace, seat } from "./map.js";
+import { drawDials, pairCells } from "./rotation.js";
 import { stepPlace } from "./steps.js";
 
 export function cellAt(s, id, i, j) { const u = s.ui[id]; return u?.cells[i - u.i0]?.[j - u.j0]; }
@@ -17,12 +18,14 @@ function current(s) {
 export function point(s) {
   const at = current(s), next = new Map(), { backwards, found } = at ? related(s, s.frames[at.id], at.i, at.j) : { found: [] };
   for (const [f, i, j] of found) { const cell = cellAt(s, f.id, i, j); if (cell) next.set(cell, backwards ? "lit" : "feeds"); }
+  for (const [f, i, j] of pairCells(s, at)) { const cell = cellAt(s, f.id, i, j); if (cell) next.set(cell, "on"); }
   const own = at && cellAt(s, at.id, at.i, at.j);
   if (own) next.set(own, "on");
   for (const cell of s.lit) if (next.get(cell) !== cell.glow) { cell.classList.remove(cell.glow); cell.glow = ""; }
   for (const [cell, glow] of next) if (cell.glow !== glow) { cell.classList.add(glow); cell.glow = glow; }
   s.lit = [...next.keys()];
   if (s.fit.cell) lightMaps(s, found, at);
+  drawDials(s, at);
   drawDock(s, at);
 }
 

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { hatch, inPixels } from "./map.js";
 import { cells, fullValue } from "./numbers.js";
 import { place } from "./point.js";
+import { dialParts } from "./rotation.js";
 
 function save(name, type, text) {
   const link = make("a"), url = URL.createObjectURL(new Blob([text], { type }));
@@ -33,12 +34,13 @@ export function saveSvg(s) {
     const r = node.getBoundingClientRect(), [x, y, X, Y] = [r.x - box.x, r.y - box.y, r.right - box.x, r.bottom - box.y];
     parts.push(`<path d="M${x + 6} ${y}H${x}V${Y}H${x + 6}M${X - 6} ${y}H${X}V${Y}H${X - 6}" fill="none" stroke="${ink}"/>`);
   }
+  parts.push(...dialParts(s, { at, ink: (colour) => `rgb(${colour.match(/[\d.]+/g).slice(0, 3)})` }));
   const walk = document.createTreeWalker(s.eq, NodeFilter.SHOW_TEXT), range = document.createRange();
   while (walk.nextNode()) {
     const node = walk.currentNode, style = getComputedStyle(node.parentNode);
     range.selectNodeContents(node);
     const r = range.getBoundingClientRect();
-    if (!r.width || node.parentNode.closest("button") || style.visibility === "hidden") continue;
+    if (!r.width || node.parentNode.closest("button:not(.dial)") || style.visibility === "hidden") continue;
     const up = Boolean(node.parentNode.closest(".turned")), room = node.parentNode.closest(".label")?.getBoundingClientRect() ?? r;
     const [long, most] = up ? [r.height, room.height] : [r.width, room.width], cut = long > most + 1, from = cut ? room : r;
     const text = cut ? node.data.slice(0, Math.max(1, Math.floor(node.length * most / long) - 1)) + "…" : node.data;
