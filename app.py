@@ -10,7 +10,7 @@ from ui.stages import SECTIONS, stage
 PAGES = {
     "start": ["pages/start/home.py"],
     "attention": ["pages/attention/projections.py", "pages/attention/scores.py", "pages/attention/mask.py",
-                  "pages/attention/mixing.py"],
+                  "pages/attention/mixing.py", "pages/attention/heads.py", "pages/attention/sharing.py"],
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")

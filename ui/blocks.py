@@ -197,6 +197,11 @@ def number(value: float, decimals: int) -> str:
 def look_for(sentences: Sequence[str]) -> None:
     """What to look for, in sentences built from the values on screen."""
     st.subheader(_("What to look for"), anchor=False)
+    points(sentences)
+
+
+def points(sentences: Sequence[str]) -> None:
+    """Sentences one below another."""
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 

@@ -5,14 +5,16 @@ import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
 import { REDUCES, colOf, isEdited, makerOf, part, rowOf, shownCols, value } from "./frames.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
+import { groupedStep, movedTo, placeName, trail } from "./reshape.js";
 import { isBlank } from "./steps.js";
+import { headInWords } from "./wiring.js";
 
 export function show(s, v) { return Number.isNaN(v) ? "?" : formatNumber(v, s.data.decimals); }
 // What a reader of the printed digits gets: rounding to the printed decimals, halves away from zero.
 function byHand(s, x) { return printed(formatNumber(x + Math.sign(x) * 1e-11 * Math.max(1, Math.abs(x)), s.data.decimals)); }
 
 // In the arithmetic "⁀" is a space at which no line breaks: a number stays with its operator.
-function joinTerms(s, terms) {
+export function joinTerms(s, terms) {
   const [most, first, last] = s.fit.stack ? [4, 2, 1] : [8, 3, 2];
   if (terms.length <= most) return terms.join(" +⁀");
   return [...terms.slice(0, first), "…", ...terms.slice(-last)].join(" +⁀") + ` (${say(s, "terms", { n: terms.length }).replace(/ /g, "⁀")})`;
@@ -22,6 +24,8 @@ function joinTerms(s, terms) {
 function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
+  if (rule.op === "grouped") return groupedStep(s, rule, i, j);
+  if (rule.op === "move") return { text: trail(s, rule, i, j).join(" =⁀"), hand: value(f, i, j) };
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
   if (rule.op === "transpose") {
@@ -110,7 +114,7 @@ function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2
 function labelsAt(f, i, j) { return { i: i + 1, j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
-  const name = `${f.label}[${i + 1},${j + 1}]`, v = value(f, i, j), notes = [];
+  const name = placeName(f, i, j), v = value(f, i, j), notes = [];
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
@@ -135,6 +139,7 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
+    if (rule.op === "move") return placeName(s.frames[rule.out], ...movedTo(s, rule, i, j));
     if (rule.op === "transpose") return `${symbol}[${j + 1},${i + 1}]`;
     if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
@@ -162,7 +167,7 @@ function putMain(node, text) {
 
 export function drawDock(s, at) {
   const d = s.dock, f = at && s.frames[at.id];
-  const { main, notes } = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] };
+  const { main, notes } = f ? arithmetic(s, f, at.i, at.j) : { main: s.head ? headInWords(s) : "", notes: s.head ? [] : [say(s, "idle")] };
   const done = at && !s.hover && s.ticks[s.tick]?.done;
   if (done) notes.unshift(say(s, done, { symbol: f.label, i: at.i + 1 }));
   if (s.pin && at && pinKey(s.pin) === [at.id, at.i, at.j].join() && !s.fit.stack) notes.push(say(s, "pin_hint"));

@@ -15,6 +15,7 @@ function mount(parentElement) {
   const root = parentElement.querySelector(".equation");
   const s = { root, parent: parentElement, ui: {}, lit: [], edits: {}, seq: 0, sentPins: [], tick: null, ticks: [], ranks: {}, alert: "", pin: null, hover: null, focus: null, width: 0, windows: {}, wanted: null };
   root.replaceChildren();
+  s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
   const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);

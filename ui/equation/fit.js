@@ -14,15 +14,15 @@ export function measureText(s) {
     s.longest[f.id] = cells(s.data.decimals + 1).map((d) => Math.max(finite.length < f.v.length ? 2 : 1, ...ends.map((v) => long(v, d))));
   }
 }
+function wideText(text) { return [...text].reduce((n, c) => n + (c > "⺀" ? 1.75 : 1), 0); }    // in characters
 export function labelWidth(f, px, most = 6) {
   if (f.compact) return 0;
-  const wide = (t) => [...t].reduce((n, c) => n + (c > "⺀" ? 1.05 : 0.6), 0);
-  const longest = Math.max(0, ...f.rows.labels.map(wide), String(f.r0 + f.nr).length * 0.6);
+  const longest = Math.max(0, ...f.rows.labels.map((t) => 0.6 * wideText(t)), String(f.r0 + f.nr).length * 0.6);
   return Math.ceil((Math.min(longest, most) + 0.9) * px * 0.82);
 }
 export function sizeOf(s, f, px, d, n) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
-  const labels = d < 0 ? 0 : labelWidth(f, px), sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
+  const labels = d < 0 ? 0 : labelWidth(f, px), sums = d < 0 ? 0 : Math.ceil(Math.max(f.row_sums ? d + 3 : 0, ...f.row_notes.map((t) => wideText(t) + 1)) * s.ch * px);
   return { cell, labels, sums, width: labels + Math.max(Math.min(f.nc, n) * cell + 14, 6.4 * px) + sums };
 }
 // A sign that is a phrase takes a line more for its operator: "but / ÷ √2 =".

@@ -2,6 +2,8 @@
 // Indices (i, j) count from 0 over the whole axis; a frame holds the window [r0, r0+nr) × [c0, c0+nc) of it and
 // shows the part of that window on which its axis groups stand.
 
+import { eachGroupedSource, eachGroupedUse, movedFrom, movedTo } from "./reshape.js";
+
 export const REDUCES = { rowmax: true, rowsum: true };            // rules that make one column out of rows
 
 export function floats(base64) { return new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer); }
@@ -26,7 +28,9 @@ function eachSource(s, rule, i, j, to) {
     to.row(left, i);
     to.column(right, j + right.cs);
     if (rule.bias) to.cell(F[rule.bias], 0, j + F[rule.bias].cs);
-  } else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
+  } else if (rule.op === "grouped") eachGroupedSource(s, rule, i, j, to);
+  else if (rule.op === "move") to.cell(source, ...movedFrom(s, rule, i, j));
+  else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
   else if (source) to.cell(source, i, j);
   else { to.cell(left, i, j); to.cell(right, rowOf(right, i), colOf(right, j)); }
@@ -38,7 +42,9 @@ function eachUse(s, rule, f, i, j, to) {
   if (rule.op === "matmul") {
     if (rule.left === f.id) to.row(out, i);
     if (rule.right === f.id || rule.bias === f.id) to.column(out, j - f.cs);
-  } else if (rule.op === "softmax") to.row(out, i);
+  } else if (rule.op === "grouped") eachGroupedUse(s, rule, f, i, j, to);
+  else if (rule.op === "move") to.cell(out, ...movedTo(s, rule, i, j));
+  else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
   else if (rule.right === f.id && f.rows.total === 1 && out.rows.total !== 1) to.column(out, j);
@@ -78,7 +84,9 @@ export function groupAxes(s) {
     if (r.op === "matmul") {
       join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); join(r.left + "/c", r.right + "/r");
       if (r.bias) join(r.bias + "/c", r.out + "/c");
-    } else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
+    } else if (r.op === "grouped") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
+    else if (r.op === "move") continue;                                  // no axis of the one is an axis of the other
+    else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
     else for (const g of [r.in, r.left, r.right]) if (g) {
       if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");
