@@ -28,7 +28,8 @@ from ui.theme import format_number
 # The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
-    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope")), ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing")),
+    ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
     ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads",)),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from core import heads, shapes
 from core.mistakes import Comparison
-from core.shapes import Inputs
 from ui import equations, i18n
 from ui.bench import Bench
 from ui.blocks import table
@@ -20,8 +19,6 @@ from ui.i18n import _
 from ui.sources import Resolved
 from ui.thumbnails import by_head, thumbnails
 from ui.views import View
-
-_D1_TOKENS = 10  # the row length that D1 §5 walks through
 
 
 def maps(bench: Bench, resolved: Resolved, view: View) -> None:
@@ -95,11 +92,11 @@ def memory(view: View) -> None:
 
 def document_sizes(view: View) -> None:
     """Every step's shape for the trace on screen, D0's example and D1's LLaMA-2-7B."""
-    small, large = shapes.MODELS["d0"], shapes.MODELS["llama-2-7b"]
-    assert small.inputs is not None
-    columns = {_("here"): dict(view.trace.sizes) | {"HDh": view.trace.config.heads * view.trace.config.head_dim},
-               "D0 §8": shapes.sizes(small.config, small.inputs),
-               "D1 §5": shapes.sizes(large.config, Inputs(batch=1, tokens=_D1_TOKENS))}
+    columns = {_("here"): dict(view.trace.sizes)}
+    for title, code in (("D0 §8", "d0"), ("D1 §11", "llama-2-7b")):
+        model = shapes.MODELS[code]
+        assert model.inputs is not None
+        columns[title] = shapes.sizes(model.config, model.inputs)
     steps = (("q_proj", ("B", "T", "HDh")), ("reshape", ("B", "T", "H", "Dh")), ("q", ("B", "H", "T", "Dh")),
              ("scores", ("B", "H", "Tq", "Tk")), ("context", ("B", "H", "T", "Dh")), ("concat", ("B", "T", "HDh")),
              ("attn_out", ("B", "T", "D")))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from core import shapes, sharing
-from core.shapes import Inputs
 from core.sharing import Shared, Way
 from core.trace import Trace
 from ui import bench as bench_module
@@ -33,10 +32,10 @@ def controls(trace: Trace, layer: int) -> Choice:
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         count = bench_module.choice(st.segmented_control, _("Number of KV heads"), counts, key="kvheads",
                                     default=str(config.kv_heads), required=True, label_visibility="collapsed")
-        which = bench_module.choice(
-            st.segmented_control, _("What is shared"),
-            {"v": _("V: what is taken"), "k": _("K: what is asked")}, key="which", default="v", required=True,
-            label_visibility="collapsed")
+        products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
+                    "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
+        which = bench_module.choice(st.segmented_control, _("What is shared"), products, key="which", default="v",
+                                    required=True, label_visibility="collapsed")
         way: Way = "mean"
         if int(count) != config.kv_heads:
             first = bench_module.choice(
@@ -65,8 +64,8 @@ def every_choice(trace: Trace, layer: int, way: Way, decimals: int) -> None:
 def document_sizes() -> None:
     """D1 §6: LLaMA-2-7B's 32 query heads with 32, 8 and 1 KV heads, in float16 over its 2048 tokens."""
     model = shapes.MODELS["llama-2-7b"]
-    inputs = model.inputs or Inputs(1, 1)
-    config = model.config
+    config, inputs = model
+    assert inputs is not None
     rows = []
     for count in sharing.DOCUMENT_KV_HEADS:
         made = sharing.wiring(config.heads, count, config.head_dim, inputs.tokens, batch=inputs.batch)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from core import heads
+from core import derive, heads
 from core.sharing import Shared
 from ui import bench as bench_module
 from ui import i18n
@@ -51,12 +52,15 @@ def _sentence(view: View) -> str:
     return f"b={view.batch + 1}" if view.trace.sizes.get("B", 1) > 1 else ""
 
 
-def side_by_side(view: View, id: str, name: str, **more: object) -> Frame:
-    """A tensor (B, T, H·Dh) with the heads side by side in its columns, cut where the next head begins."""
+def side_by_side(view: View, id: str, name: str, *, told: bool = True, **more: Any) -> Frame:
+    """A tensor (B, T, H·Dh) with the heads side by side in its columns, a line where the next head begins; `told` says
+    whose each column is."""
     config = view.trace.config
     total = view.trace[name].shape[-1]
     window = bench_module.window("H·Dh", total, view.head * config.head_dim)
-    frame = view.frame(id, name, columns=window, **more)  # type: ignore[arg-type]
+    frame = view.frame(id, name, columns=window, **more)
+    if not told:
+        return frame
     first, count = window or (0, total)
     names = [f"h{column // config.head_dim + 1}·{column % config.head_dim + 1}"
              for column in range(first, first + count)]
@@ -93,7 +97,7 @@ def viewed(view: View) -> tuple[list[Frame], list[Rule]]:
               first=view.head * tokens, notes=said)
         for id, tensor, label, sign, said in (
             ("viewed", found.viewed, _("wrong {symbol}"), _("view →"), notes),
-            ("split", found.split, _("right {symbol}"), _("but reshape, transpose →"), ())))
+            ("split", found.split, _("right {symbol}"), _("but"), ())))
     bound = float(np.abs(wrong.values).max())
     frames = [side_by_side(view, "before", view.name("q_proj"), editable=True),
               replace(wrong, shade=(-bound, bound)), replace(right, shade=(-bound, bound))]
@@ -101,9 +105,9 @@ def viewed(view: View) -> tuple[list[Frame], list[Rule]]:
 
 
 def merged(view: View) -> tuple[list[Frame], list[Rule]]:
-    """AV [H, T, Dh] → transpose → reshape → Z [T, H·Dh], and × WO = O where both can be written out."""
-    trace, tokens = view.trace, view.trace.sizes["T"]
-    context = trace[view.name("context")][view.batch]  # (H, T, Dh)
+    """AV [H, T, Dh] → transpose [T, H, Dh] → reshape → Z [T, H·Dh]."""
+    config, tokens = view.trace.config, view.trace.sizes["T"]
+    context = view.trace[view.name("context")][view.batch]  # (H, T, Dh)
     symbol = i18n.symbol("context")
     frames = [
         stack(view, "heads", context, ("H", "T", "Dh"), label=symbol, role="value", first=view.head * tokens),
@@ -111,19 +115,32 @@ def merged(view: View) -> tuple[list[Frame], list[Rule]]:
               sign=_("transpose →")),
         side_by_side(view, "concat", view.name("concat"), sign=_("reshape →")),
     ]
-    rules: list[Rule] = [Move("turned", "heads", (trace.config.heads, tokens, trace.config.head_dim)),
-                         Move("concat", "turned")]
+    return frames, [Move("turned", "heads", (config.heads, tokens, config.head_dim)), Move("concat", "turned")]
+
+
+def through_wo(view: View) -> tuple[list[Frame], list[Rule]]:
+    """Z × WO = O, a line between the columns and rows of one head and those of the next; of wide ones a part of the
+    sum, and what the rest adds up to."""
     made = view.name("attn_out")
-    if made in trace and max(trace[view.name("wo")].shape) <= MAX_SIDE:
-        parameters = trace.steps[made].reads[1:]
-        ids = {view.name("concat"): "concat", made: "attn_out", **{name: name[-2:] for name in parameters}}
-        frames += [view.frame(ids[name], name, editable=True, sign=sign)
-                   for name, sign in zip(parameters, ("×", "+"), strict=False)]
-        frames[3] = replace(frames[3], rows=replace(frames[3].rows, labels=frames[2].cols.labels,
-                                                    band=trace.config.head_dim))
-        frames.append(view.frame("attn_out", made, sign="="))
-        rules.append(view.rule(made, ids))
-    return frames, rules
+    _concat, *parameters = view.trace.steps[made].reads
+    z = side_by_side(view, "concat", view.name("concat"))
+    inner = (z.cols.offset, z.values.shape[1])
+    columns = bench_module.window("D", view.trace.config.width)
+    ids = {view.name("concat"): "concat", made: "attn_out"} | {name: name[-2:] for name in parameters}
+    frames = [z]
+    for name, sign in zip(parameters, ("×", "+"), strict=False):
+        part = inner if name == parameters[0] else None
+        frames.append(view.frame(ids[name], name, editable=True, sign=sign, columns=columns, part=part))
+    frames[1] = replace(frames[1], rows=replace(frames[1].rows, labels=z.cols.labels, band=z.cols.band))
+    frames.append(view.frame("attn_out", made, sign="=", columns=columns))
+    rule = view.rule(made, ids)
+    if isinstance(rule, Matmul) and z.shape[1] > inner[1]:
+        first, count = columns or (0, view.trace.config.width)
+        before, after = (part[:, first:first + count].float().numpy() for part in derive.rest_of(
+            view.trace, made, *view.place, inner[0], sum(inner)))
+        rule = replace(rule, rest=(before, after))
+    return [replace(frame, rows=replace(frame.rows, index=""), cols=replace(frame.cols, index=""))
+            for frame in frames], [rule]
 
 
 def blocks_of_wq(view: View) -> tuple[list[Frame], list[Rule]] | None:

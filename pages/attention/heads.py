@@ -24,8 +24,10 @@ def lab() -> None:
                 editable=resolved.scope is not None)
     formula_at = st.container()
     with st.container(horizontal=True, key="controls"):
-        labels = {"split": _("Split: Q into heads"), "merged": _("Together: heads into Z and O"),
+        labels = {"split": _("Split Q into heads"), "merged": _("Put the heads together"), "mixed": _("Through WO"),
                   "viewed": _("Split by view alone")}
+        if view.name("attn_out") not in view.trace:
+            del labels["mixed"]
         way = bench_module.choice(st.segmented_control, _("Which way"), labels, key="way", default="split",
                                   required=True, label_visibility="collapsed")
     exercise = Exercise(
@@ -59,47 +61,46 @@ def lab() -> None:
 def _equation(
     bench: Bench, resolved: Resolved, view: View, way: str, asked: quiz.Question | None,
 ) -> Pin | None:
-    """Draw one of the three ways; returns the pinned cell if its rule made it, else the telling one."""
-    frames, rules = {"split": stacks.split, "merged": stacks.merged, "viewed": stacks.viewed}[way](view)
-    config, tokens = view.trace.config, view.trace.sizes["T"]
-    place = {"split": (-1, tokens if config.heads > 1 else 0), "viewed": (1, 1), "merged": (-1, 0)}[way]
-    telling = view.pin(frames[place[0]], row=place[1], col=0)
-    hidden = []
+    """Draw one of the ways; returns the pinned cell if its rule made it, else the telling one."""
     if asked:
-        last = {"split": "split", "viewed": "split", "merged": "turned"}[way]
-        rows = next(found for found in frames if found.id == last).values.shape[0]
-        hidden = [(last, row, asked.column % config.head_dim) for row in range(rows)] if way != "merged" else []
+        equations.drawn([stacks.side_by_side(view, "before", view.name("q_proj"), told=False)], [], key="heads-asked",
+                        bench=bench, resolved=resolved, view=view, telling=None, pinning=False)
+        return None
+    frames, rules = {"split": stacks.split, "merged": stacks.merged, "viewed": stacks.viewed,
+                     "mixed": stacks.through_wo}[way](view)
+    config, tokens = view.trace.config, view.trace.sizes["T"]
+    last = {"split": (tokens if config.heads > 1 else 0, config.head_dim - 1), "viewed": (1, config.head_dim - 1),
+            "merged": (0, config.head_dim), "mixed": (tokens - 1, 0)}[way]
+    telling = view.pin(frames[1 if way == "viewed" else -1], *last)
     pin = equations.drawn(frames, rules, key=f"heads-{way}", bench=bench, resolved=resolved, view=view,
-                          telling=telling, hidden=hidden)
-    made = {rule.out for rule in rules}
-    return pin if pin is not None and pin.id in made else telling
+                          telling=telling)
+    return pin if pin is not None and pin.id in {rule.out for rule in rules} else telling
 
 
 def _formula(view: View, way: str, pin: Pin | None, decimals: int) -> None:
+    symbols = {"merged": r"Z = \mathrm{Concat}(AV_{1}, \ldots, AV_{H})",
+               "mixed": r"O = \mathrm{Concat}(AV_{1}, \ldots, AV_{H})\, W_O"}.get(
+                   way, r"Q_{h,\,t,\,d} = Q_{t,\;(h-1)\,D_h + d}")
     config, tokens = view.trace.config, view.trace.sizes["T"]
-    symbols = {"split": r"Q_{h,\,t,\,d} = Q_{t,\;(h-1)\,D_h + d}", "viewed": r"Q_{h,\,t,\,d} = Q_{t,\;(h-1)\,D_h + d}",
-               "merged": r"O = \mathrm{Concat}(AV_{1}, \ldots, AV_{H})\, W_O"}[way]
-    if way == "merged" and view.name("attn_out") not in view.trace:
-        symbols = r"O = \mathrm{Concat}(AV_{1}, \ldots, AV_{H})"
     if pin is None or pin.id in ("viewed", "turned"):
         blocks.formula(symbols, "")
-    elif pin.id == "attn_out":
+        return
+    if pin.id in ("attn_out", "concat"):
         index = view.index(pin.name, pin.row, pin.col)
-        value = blocks.number(view.value(pin.name, index), decimals)
-        total = blocks.sum_in_digits(view.trace, pin.name, index, decimals)
-        blocks.formula(symbols, f"O_{{{pin.row + 1},{pin.col + 1}}} = {total} = {value}")
-    elif pin.id == "concat":
         head, token, d = heads.after(pin.row, pin.col, config.head_dim)
-        value = blocks.number(view.value(pin.name, view.index(pin.name, pin.row, pin.col)), decimals)
-        blocks.formula(symbols, f"Z_{{{pin.row + 1},{pin.col + 1}}} = (AV_{{{head + 1}}})_{{{token + 1},{d + 1}}} "
-                                f"= {value}")
+        place = f"_{{{pin.row + 1},{pin.col + 1}}}"
+        edited = index in view.trace.edits.get(pin.name, {})
+        made = (f"Z{place} = (AV_{{{head + 1}}})_{{{token + 1},{d + 1}}}" if pin.id == "concat" else
+                f"O{place}" if edited else
+                f"O{place} = {blocks.sum_in_digits(view.trace, pin.name, index, decimals)}")
     else:
         outer, inner = divmod(pin.row, tokens if pin.id == "split" else config.heads)
         head, token = (outer, inner) if pin.id == "split" else (inner, outer)
-        column = head * config.head_dim + pin.col
-        value = blocks.number(view.value(view.name("q_proj"), view.index(view.name("q_proj"), token, column)), decimals)
-        blocks.formula(symbols, rf"Q_{{{head + 1},\,{token + 1},\,{pin.col + 1}}} = Q_{{{token + 1},\;({head + 1}-1)"
-                                rf"\cdot {config.head_dim} + {pin.col + 1}}} = {value}")
+        index = (view.batch, token, head * config.head_dim + pin.col)
+        made = (rf"Q_{{{head + 1},\,{token + 1},\,{pin.col + 1}}} = Q_{{{token + 1},\;({head + 1}-1) \cdot "
+                rf"{config.head_dim} + {pin.col + 1}}}")
+    name = pin.name if pin.id in ("attn_out", "concat") else view.name("q_proj")
+    blocks.formula(symbols, f"{made} = {blocks.number(view.value(name, index), decimals)}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> None:
@@ -122,18 +123,19 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> 
         sentences.append(_("The weights of heads {one} and {other} differ most here, by up to {apart}.").format(
             one=facts.furthest[0] + 1, other=facts.furthest[1] + 1, apart=format_number(facts.apart, bench.decimals)))
     else:
-        sentences.append(_("With one head there is nothing to split: Choose the block or a toy to see it."))
+        sentences.append(_("With one head there is nothing to split: choose the block or a toy to see it."))
     if facts.loudest is not None:
         sentences.append(_("WO is needed to mix the heads: in Z each has its columns to itself. In the last row of O "
                            "head {head} has the longest part, {length}.").format(
                                head=facts.loudest + 1,
                                length=format_number(facts.lengths[facts.loudest], bench.decimals)))
         moved = heads.rows_moved(view.trace, view.layer, 0)
-        sentences.append(_("WO mixes heads and never tokens: double the first row of Z, and the rows of O that change "
-                           "are: {rows}.").format(rows=", ".join(str(row + 1) for row in moved)))
-        sentences.append(_("WO is not the LM head: it gives {width} numbers, the next stages' input. The LM head comes "
-                           "at the very end and gives a score for every word of the vocabulary.").format(
-                               width=config.width))
+        if moved:
+            sentences.append(_("WO mixes heads and never tokens: double the first row of Z, and of the rows of O only "
+                               "this changes: {rows}.").format(rows=", ".join(str(row + 1) for row in moved)))
+        sentences.append(_("WO is not the LM head: it gives {width} numbers for each token, which go on through the "
+                           "block. The LM head comes at the very end and gives a score for every token of the "
+                           "vocabulary.").format(width=config.width))
     if resolved.source == "live":
         sentences.append(_("These are the true numbers of the model in this file, whose weights were dequantised from "
                            "four bits; the original's differ slightly."))

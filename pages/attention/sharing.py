@@ -31,7 +31,6 @@ def lab() -> None:
         "sharing-question", (bench.source, bench.scope, bench.layer, config.heads, config.kv_heads),
         lambda number: sharing_practice.question(config.heads, config.kv_heads, number),
         lambda question, answer: sharing_practice.judge(config.heads, config.kv_heads, question, answer))
-    _facts_line(bench, resolved, choice)
     _equation(bench, resolved, view, choice, formula_at, exercise.question)
     blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
     blocks.edit_notices(resolved)
@@ -53,14 +52,17 @@ def lab() -> None:
     bench_module.finish()
 
 
-def _facts_line(bench: Bench, resolved: Resolved, choice: Choice) -> None:
+def _facts(bench: Bench, choice: Choice) -> list[str]:
     """What the switch moves besides the picture: name, shapes, bytes and the output."""
-    found = choice.shared
-    shape = "×".join(map(str, found.wiring.shape))
-    st.markdown(_("**{kind}** · K and V {shape} each · {bytes} bytes for this layer, {ratio} of MHA · output differs "
-                  "from the layer's own by up to {difference}").format(
-                      kind=found.wiring.kind, shape=shape, bytes=found.wiring.cache_bytes, ratio=found.wiring.ratio,
-                      difference=format_number(found.difference, bench.decimals)))
+    made, moved = choice.shared.wiring, choice.shared.difference
+    return [
+        made.kind,
+        _("K and V: {shape} each").format(shape="×".join(map(str, made.shape))),
+        _("{bytes} bytes for this layer, {ratio} of MHA's").format(
+            bytes=made.cache_bytes, ratio=made.ratio if made.ratio < 1 else _("all")),
+        _("the output changes by up to {difference}").format(difference=format_number(moved, bench.decimals))
+        if moved else _("the output is the layer's own"),
+    ]
 
 
 def _equation(
@@ -71,8 +73,9 @@ def _equation(
     frames, rules = stacks.shared(view, choice.shared, choice.which)
     tokens, config = view.trace.sizes["T"], view.trace.config
     telling = view.pin(frames[-1], row=(config.heads - 1) * tokens + tokens - 1, col=0)
+    wiring = None if asked else Wiring(choice.shared.wiring.reads, _facts(bench, choice))
     pin = equations.drawn(frames, rules, key=f"sharing-{choice.which}", bench=bench, resolved=resolved, view=view,
-                          telling=telling, wiring=None if asked else Wiring(choice.shared.wiring.reads))
+                          telling=telling, wiring=wiring)
     place = pin if pin is not None and pin.id == "product" else telling
     with formula_at:
         _formula(view, choice.which, None if asked else place, bench.decimals)
@@ -116,13 +119,17 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> N
               numbers=facts.numbers, full=facts.of),
         _("Q and O keep their shapes: only WK and WV get fewer columns, and K and V fewer heads."),
     ]
-    if config.kv_heads != resolved.trace.config.kv_heads:
-        sentences.append(
-            _("K and V of each group were averaged here, on the same input and the same queries, which is how a "
-              "trained model is turned into one with fewer KV heads before it is trained further.")
-            if choice.way == "mean" else
-            _("Of each group the first K and V were kept here and the others dropped, on the same input and the same "
-              "queries."))
+    own = resolved.trace.config.kv_heads
+    if config.kv_heads < own and choice.way == "mean":
+        sentences.append(_("K and V of each group were averaged here, on the same input and the same queries: that is "
+                           "how a trained model is turned into one with fewer KV heads, before it is trained further."))
+    elif config.kv_heads < own:
+        sentences.append(_("Of each group the first K and V were kept here and the others dropped, on the same input "
+                           "and the same queries."))
+    elif config.kv_heads > own:
+        sentences.append(_("The layer has {own} KV heads; here each was copied for the heads that read it. More memory, "
+                           "the same output.").format(own=own))
+    if choice.shared.difference:
         sentences.append(_("The output is another one: fewer KV heads save memory and are not free."))
     if view.trace.config.positions == "rope":
         sentences.append(_("K is turned by RoPE after it was shared out, once for each KV head."))
@@ -170,12 +177,13 @@ def _mistake(bench: Bench, view: View) -> None:
                       "number between, for instance with a toy of four query heads."))
         return
     result = sharing_practice.tiled(view.trace, 0)
-    equations.beside(view, result, view.name("context"), key="sharing-mistake", bench=bench, batch=view.batch,
-                     head=view.head)
+    head = view.head if view.head in found.wrong else found.wrong[0]
+    equations.beside(View(view.trace, layer=0, batch=view.batch, head=head, editable=False), result,
+                     view.name("context"), key="sharing-mistake", bench=bench, batch=view.batch, head=head)
     st.markdown(_("Copies made with `repeat` have the right shape, so nothing fails, but these query heads read the "
                   "K and V of another group: {wrong}. Largest difference in head {head}: {value}.").format(
-                      wrong=", ".join(str(head + 1) for head in found.wrong), head=view.head + 1,
-                      value=format_number(result.largest(*view.place), bench.decimals)))
+                      wrong=", ".join(str(head + 1) for head in found.wrong), head=head + 1,
+                      value=format_number(result.largest(view.batch, head), bench.decimals)))
 
 
 _bench, _resolved = frame.look()

@@ -294,9 +294,15 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which KV head each query head reads, from 0: drawn above the frames and linked to the rows of their stacks."""
+    """Which KV head each query head reads, from 0: drawn above the frames and linked to the rows of their stacks.
+    `notes` stand beside the picture."""
 
     reads: Sequence[int]
+    notes: Sequence[str] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """The wiring as the browser reads it."""
+        return {"reads": [int(kv) for kv in self.reads], "notes": list(self.notes)}
 
 
 Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary | Move | Grouped
@@ -453,7 +459,7 @@ def build_payload(
         "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
         "hidden_note": hidden_note,
-        "wiring": {"reads": [int(kv) for kv in wiring.reads]} if wiring else None,
+        "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
     }
 

@@ -7,9 +7,8 @@ import { canPan, isEdited, pan, shownCols, shownRows, value } from "./frames.js"
 import { buildMap, drawMap } from "./map.js";
 import { cells, formatNumber, fullValue } from "./numbers.js";
 import { place, point } from "./point.js";
-import { drawBands, drawStackShape } from "./reshape.js";
+import { drawBands, drawStackShape, titleOf } from "./reshape.js";
 import { isBlank } from "./steps.js";
-import { drawWiring } from "./wiring.js";
 
 export function drawEquation(s) {
   s.root.classList.toggle("stack", s.fit.stack);
@@ -128,7 +127,7 @@ function drawFrame(s, f, u, rows, cols) {
   const words = [f.rows.word, f.cols.word].filter(Boolean);
   if (u.words.dataset.key !== words.join()) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
   u.words.dataset.key = words.join();
-  attr(u.grid, "aria-label", f.label); attr(u.grid, "data-name", f.name);
+  attr(u.grid, "aria-label", titleOf(f)); attr(u.grid, "data-name", f.name);
   attr(u.grid, "aria-rowcount", f.rows.total); attr(u.grid, "aria-colcount", f.cols.total);
   attr(u.grid, "aria-readonly", !f.editable);
   if (s.fit.cell) drawMap(s, f, u); else drawDigits(s, f, u, rows, cols);
@@ -233,4 +232,4 @@ function drawBelow(s, f, u) {
   u.words.hidden = !u.words.children.length;
 }
 
-export function redraw(s) { drawWiring(s); drawEquation(s); s.lit = s.lit.filter((n) => n.isConnected); point(s); }
+export function redraw(s) { drawEquation(s); s.lit = s.lit.filter((n) => n.isConnected); point(s); }

@@ -10,6 +10,7 @@ import { bringBoth, decode, floats, groupAxes, has, takeWindow } from "./frames.
 import { cellAt } from "./point.js";
 import { saveSvg } from "./save.js";
 import { drawControls, rest, stepTo, stopPlaying, togglePlay } from "./steps.js";
+import { drawWiring } from "./wiring.js";
 
 function mount(parentElement) {
   const root = parentElement.querySelector(".equation");
@@ -94,6 +95,7 @@ export default function ({ data, parentElement, setStateValue }) {
   characterWidth(s);
   measureText(s);
   s.width = Math.floor(s.root.clientWidth) || s.width || 1000;
+  drawWiring(s);
   refit(s);
   drawControls(s);
   return () => {

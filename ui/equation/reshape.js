@@ -29,6 +29,9 @@ export function placeName(f, i, j) {
   return `${f.label}[${row},${f.cols.index}${j + 1}]`;
 }
 
+// The symbol of a frame, with its axes where several frames hold the same numbers.
+export function titleOf(f) { return f.stack ? `${f.label} [${[...f.stack.letters, f.cols.letter].join()}]` : f.label; }
+
 // The places that a number had before it was moved here, the last move first.
 export function trail(s, rule, i, j) {
   const [r, c] = movedFrom(s, rule, i, j), source = s.frames[rule.in], before = s.maker[rule.in];

@@ -8,7 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const SIZE = { step: 62, most: 860, width: 46, high: 24, gap: 44 };         // pixels
 
 export function drawWiring(s) {
-  const reads = s.data.wiring?.reads ?? [], key = reads.join() + s.data.strings.query_head;
+  const { reads, notes } = s.data.wiring ?? { reads: [], notes: [] }, key = [...reads, ...notes, s.data.strings.query_head].join();
   s.wires.hidden = !reads.length;
   if (s.wires.dataset.key === key) return;
   s.wires.dataset.key = key;
@@ -23,6 +23,8 @@ export function drawWiring(s) {
   box.style.cssText = `width:${step * reads.length}px;height:${2 * SIZE.high + SIZE.gap}px`;
   lines.setAttribute("aria-hidden", "true");
   box.append(lines);
+  const side = make("div", "wiring-notes", s.wires);
+  for (const note of notes) make("div", "", side).textContent = note;
   s.wiring = { q: [], kv: [], lines: [] };
   reads.forEach((kv, h) => {
     const line = document.createElementNS(SVG, "path"), top = SIZE.high, low = SIZE.high + SIZE.gap, half = SIZE.gap / 2;
