@@ -210,3 +210,11 @@ def added(trace: Trace, layer: int, batch: int, head: int) -> Added:
     rest = [h for h in range(trace.config.heads) if h != head]
     others = found.parts[batch, rest].sum(dim=0)  # (T, D)
     return Added(found.blocks[head], found.parts[batch, head], others if found.bias is None else others + found.bias)
+
+
+def outside(trace: Trace, layer: int, batch: int, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    """What the columns of concat before `start` and those from `stop` on add to the output of one sentence: two (T, D)
+    tensors, in float64 on the CPU."""
+    block = f"blocks.{layer}."
+    concat, w = trace[block + "concat"][batch].double().cpu(), trace[block + "wo"].double().cpu()
+    return concat[:, :start] @ w[:start], concat[:, stop:] @ w[stop:]

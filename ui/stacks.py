@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from core import derive, heads
+from core import heads
 from core.sharing import Shared
 from ui import bench as bench_module
 from ui import i18n
@@ -16,19 +16,20 @@ from ui.equation import MAX_SIDE, Add, Axis, Frame, Grouped, Matmul, Move, Rule,
 from ui.i18n import _
 from ui.views import View
 
+_READABLE = 64  # rows of all heads together that are shown at once; of more, those of one KV head
 _INDEX = {"T": "t", "H": "h", "Hkv": "kv", "Dh": "d"}
 
 
 def stack(
     view: View, id: str, tensor: Tensor, axes: tuple[str, str, str], *, label: str, role: str, sign: str = "",
-    first: int = 0, notes: tuple[str, ...] = (),
+    first: int = 0, most: int = MAX_SIDE, notes: tuple[str, ...] = (),
 ) -> Frame:
-    """tensor (outer, inner, columns) with these axes as one frame; of many rows a window is sent, from `first` on until
-    it is moved. `notes` stand behind all its rows."""
+    """tensor (outer, inner, columns) with these axes as one frame; of more than `most` rows a window is sent, from
+    `first` on until it is moved. `notes` stand behind all its rows."""
     outer, inner, columns = axes
     count, height, width = tensor.shape
     values = np.ascontiguousarray(tensor.detach().float().cpu().reshape(count * height, width).numpy())
-    top, rows = bench_module.window(f"{outer}·{inner}", len(values), first) or (0, len(values))
+    top, rows = bench_module.window(f"{outer}·{inner}", len(values), first, most) or (0, len(values))
     shown = slice(top, top + rows)
     labels = [f"{one} {other}" for one in _names(view, outer, count) for other in _names(view, inner, height)]
     letters = (i18n.axis(outer), i18n.axis(inner))
@@ -136,8 +137,8 @@ def through_wo(view: View) -> tuple[list[Frame], list[Rule]]:
     rule = view.rule(made, ids)
     if isinstance(rule, Matmul) and z.shape[1] > inner[1]:
         first, count = columns or (0, view.trace.config.width)
-        before, after = (part[:, first:first + count].float().numpy() for part in derive.rest_of(
-            view.trace, made, *view.place, inner[0], sum(inner)))
+        before, after = (part[:, first:first + count].float().numpy() for part in heads.outside(
+            view.trace, view.layer, view.batch, inner[0], sum(inner)))
         rule = replace(rule, rest=(before, after))
     return [replace(frame, rows=replace(frame.rows, index=""), cols=replace(frame.cols, index=""))
             for frame in frames], [rule]
@@ -194,14 +195,19 @@ def shared(view: View, found: Shared, which: str) -> tuple[list[Frame], list[Rul
     rows, columns = (trace.steps[made].reads[0], "Dh") if which == "k" else (view.name("weights"), "T")
     inner = ("Hkv", "Dh", "T") if which == "k" else ("Hkv", "T", "Dh")
     matrices = right.mT if which == "k" else right
-    first = view.head * tokens
+    group = config.group * tokens  # rows of the query heads that read one KV head
+    several = config.heads * tokens <= _READABLE
+    first, most = kv_head * group, MAX_SIDE if several else group
+    if most > MAX_SIDE:
+        first = view.head * tokens
     frames = [
         stack(view, "left", left, ("H", "T", columns), label=i18n.symbol(rows),
-              role="query" if which == "k" else "weight", first=first),
+              role="query" if which == "k" else "weight", first=first, most=most),
         stack(view, "right", matrices, inner, label=i18n.symbol(which, transposed=which == "k"),
-              role="key" if which == "k" else "value", sign="×", first=kv_head * matrices.shape[1]),
+              role="key" if which == "k" else "value", sign="×", first=kv_head * matrices.shape[1],
+              most=MAX_SIDE if several else matrices.shape[1]),
         stack(view, "product", trace[made][view.batch], ("H", "T", inner[2]), label=i18n.symbol(made),
-              role="score" if which == "k" else "value", sign="=", first=first),
+              role="score" if which == "k" else "value", sign="=", first=first, most=most),
     ]
     return frames, [Grouped("product", "left", "right", tokens, config.group)]
 

@@ -71,8 +71,8 @@ def _equation(
 ) -> None:
     """The wiring and, tied to it, one product for all heads; the formula above it follows the pinned cell."""
     frames, rules = stacks.shared(view, choice.shared, choice.which)
-    tokens, config = view.trace.sizes["T"], view.trace.config
-    telling = view.pin(frames[-1], row=(config.heads - 1) * tokens + tokens - 1, col=0)
+    tokens = view.trace.sizes["T"]
+    telling = view.pin(frames[-1], row=view.head * tokens + tokens - 1, col=0)
     wiring = None if asked else Wiring(choice.shared.wiring.reads, _facts(bench, choice))
     pin = equations.drawn(frames, rules, key=f"sharing-{choice.which}", bench=bench, resolved=resolved, view=view,
                           telling=telling, wiring=wiring)
@@ -127,8 +127,8 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> N
         sentences.append(_("Of each group the first K and V were kept here and the others dropped, on the same input "
                            "and the same queries."))
     elif config.kv_heads > own:
-        sentences.append(_("The layer has {own} KV heads; here each was copied for the heads that read it. More memory, "
-                           "the same output.").format(own=own))
+        sentences.append(_("The layer has {own} KV heads; here each was copied for the heads that read it. More "
+                           "memory, the same output.").format(own=own))
     if choice.shared.difference:
         sentences.append(_("The output is another one: fewer KV heads save memory and are not free."))
     if view.trace.config.positions == "rope":

@@ -70,6 +70,7 @@ export function groupedStep(s, rule, i, j) {
 export function drawStackShape(f, u) {
   const letter = (axis, text) => { const n = make("i", "axis"); n.textContent = text; n.style.color = `var(--axis-${axis})`; return n; };
   const { axis, inner, letters, count } = f.stack;
+  u.form.classList.add("of-stack");
   u.form.replaceChildren("[", letter(axis, letters[0]), ", ", letter(inner, letters[1]), ", ", letter(f.cols.axis, f.cols.letter), "] ",
     `${count}×${f.rows.total / count}×${f.cols.total}`);
 }
