@@ -8,7 +8,7 @@ import { fullValue, parseNumber } from "./numbers.js";
 import { place } from "./point.js";
 
 export function setPin(s, pin) {
-  s.pin = pin; s.alert = "";
+  s.pin = pin; s.alert = ""; s.head = null;
   if (!pin) s.focus = s.hover = null;
   s.sentPins.push({ key: pinKey(pin), time: Date.now() });
   s.send("pin", pin && { id: pin.id, name: s.frames[pin.id].name, row: pin.row, col: pin.col });

@@ -81,3 +81,11 @@ export function drawBands(f, u) {
     cell.classList.toggle("next-head", c > 0 && begins(f.cols, j0 + c));
   }));
 }
+// The same lines for an SVG whose upper left corner stands at `box`.
+export function svgBands(s, box) {
+  return [...s.eq.querySelectorAll(".next-matrix, .next-head")].flatMap((cell) => {
+    const r = cell.getBoundingClientRect(), [x, y, X, Y] = [r.left - box.x, r.top - box.y, r.right - box.x, r.bottom - box.y];
+    const line = (way) => `<path d="${way}" fill="none" stroke="${getComputedStyle(s.root).color}" stroke-opacity=".5"/>`;
+    return [cell.classList.contains("next-matrix") && line(`M${x} ${y}H${X}`), cell.classList.contains("next-head") && line(`M${x} ${y}V${Y}`)].filter(Boolean);
+  });
+}

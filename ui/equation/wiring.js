@@ -81,3 +81,15 @@ export function headInWords(s) {
   if (q === undefined) return say(s, "read_by", { kv: kv + 1, readers });
   return say(s, readers ? "reads" : "reads_alone", { n: q + 1, kv: shared + 1, readers });
 }
+
+// The picture for an SVG whose upper left corner stands at `box`; the texts are taken from the page.
+export function svgWiring(s, box) {
+  if (s.wires.hidden) return [];
+  const from = s.wires.querySelector("svg").getBoundingClientRect(), ink = getComputedStyle(s.root).color;
+  const lines = s.wiring.lines.map((line) => `<path d="${line.getAttribute("d")}" fill="none" stroke="${ink}" stroke-opacity=".6"/>`);
+  const frames = [...s.wiring.q, ...s.wiring.kv].map((b) => {
+    const r = b.getBoundingClientRect();
+    return `<rect x="${r.x - box.x}" y="${r.y - box.y}" width="${r.width}" height="${r.height}" rx="5" fill="none" stroke="${ink}"/>`;
+  });
+  return [`<g transform="translate(${from.x - box.x} ${from.y - box.y})">${lines.join("")}</g>`, ...frames];
+}
