@@ -38,6 +38,7 @@ def stack(
         Axis(f"{outer}·{inner}", "", labels[shown], top, len(values), "·".join(letters), band=height),
         Axis(columns, "", view.labels(columns, width), letter=i18n.axis(columns), index=_INDEX[columns]), sign,
         slice=_sentence(view), stack=Stack(outer, count, inner, letters, (_INDEX[outer], _INDEX[inner])),
+        shade=(min(0.0, float(values.min())), max(0.0, float(values.max()))) if rows < len(values) else None,
         row_notes=notes[shown])
 
 
@@ -59,7 +60,7 @@ def side_by_side(view: View, id: str, name: str, *, told: bool = True, **more: A
     config = view.trace.config
     total = view.trace[name].shape[-1]
     window = bench_module.window("H·Dh", total, view.head * config.head_dim)
-    frame = view.frame(id, name, columns=window, **more)
+    frame = view.frame(id, name, columns=window, shade=view.extent(name) if window else None, **more)
     if not told:
         return frame
     first, count = window or (0, total)
@@ -131,7 +132,8 @@ def through_wo(view: View) -> tuple[list[Frame], list[Rule]]:
     frames = [z]
     for name, sign in zip(parameters, ("×", "+"), strict=False):
         part = inner if name == parameters[0] else None
-        frames.append(view.frame(ids[name], name, editable=True, sign=sign, columns=columns, part=part))
+        frames.append(view.frame(ids[name], name, editable=True, sign=sign, columns=columns, part=part,
+                                 shade=view.extent(name) if columns or z.shape[1] > inner[1] else None))
     frames[1] = replace(frames[1], rows=replace(frames[1].rows, labels=z.cols.labels, band=z.cols.band))
     frames.append(view.frame("attn_out", made, sign="=", columns=columns))
     rule = view.rule(made, ids)
