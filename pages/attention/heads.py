@@ -69,9 +69,10 @@ def _equation(
     frames, rules = {"split": stacks.split, "merged": stacks.merged, "viewed": stacks.viewed,
                      "mixed": stacks.through_wo}[way](view)
     config, tokens = view.trace.config, view.trace.sizes["T"]
-    last = {"split": (tokens if config.heads > 1 else 0, config.head_dim - 1), "viewed": (1, config.head_dim - 1),
-            "merged": (0, config.head_dim), "mixed": (tokens - 1, 0)}[way]
-    telling = view.pin(frames[1 if way == "viewed" else -1], *last)
+    head = view.head or min(1, config.heads - 1)  # the first head's numbers stay where they were
+    place = {"split": (head * tokens, config.head_dim - 1), "viewed": (view.head * tokens + 1, config.head_dim - 1),
+             "merged": (0, head * config.head_dim), "mixed": (tokens - 1, 0)}[way]
+    telling = view.pin(frames[1 if way == "viewed" else -1], *place)
     pin = equations.drawn(frames, rules, key=f"heads-{way}", bench=bench, resolved=resolved, view=view,
                           telling=telling)
     return pin if pin is not None and pin.id in {rule.out for rule in rules} else telling
