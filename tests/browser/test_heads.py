@@ -156,6 +156,8 @@ def test_a_thumbnail_is_chosen_with_the_mouse_and_the_keyboard(page: Page, url: 
     shows(BLOCK["blocks.0.weights"][0, 0])
     thumbs.nth(1).click()
     shows(BLOCK["blocks.0.weights"][0, 1])
+    settled(page)
+    assert [thumb.get_attribute("aria-checked") for thumb in thumbs.all()] == ["false", "true", "false"]
     page.keyboard.press("ArrowRight")
     single = heads.one_head(BLOCK, 0).single.weights[0, 0]
     expect(page.locator("[data-name='wide_weights'] [role=gridcell]")).to_have_text(

@@ -20,10 +20,11 @@ export default function ({ data, parentElement, setStateValue }) {
   root.setAttribute("aria-label", data.label);
   root.style.setProperty("--role", `var(--role-${data.role})`);
   while (root.children.length > data.maps.length) root.lastChild.remove();
-  let chosen = data.chosen;
+  let chosen = Number(root.dataset.chosen ?? data.chosen);               // what was chosen here outlives a rerun
   const mark = () => [...root.children].forEach((b, k) => { b.setAttribute("aria-checked", String(k === chosen)); b.tabIndex = k === chosen ? 0 : -1; });
   const choose = (k) => {
     chosen = (k + data.maps.length) % data.maps.length;
+    root.dataset.chosen = chosen;
     mark();
     root.children[chosen].focus();
     setStateValue("chosen", chosen);
