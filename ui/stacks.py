@@ -179,7 +179,8 @@ def added(view: View) -> tuple[list[Frame], list[Rule]]:
     symbol = i18n.symbol("attn_out")
     frames = [
         context,
-        replace(w, name="wo_block", rows=replace(w.rows, total=None, offset=0), slice=f"h={view.head + 1}"),
+        replace(w, name="wo_block", rows=replace(w.rows, axis="Dh", letter=i18n.axis("Dh"), total=None, offset=0),
+                slice=f"h={view.head + 1}"),
         part("part", _("{symbol} of head {head}").format(symbol=symbol, head=view.head + 1), found.part, "="),
         part("others", _("{symbol} of the others").format(symbol=symbol), found.others, "+"),
         total,
