@@ -298,3 +298,13 @@ def bottom(found: Locator) -> float:
     box = found.bounding_box()
     assert box is not None
     return box["y"] + box["height"]
+
+
+def test_a_pinned_number_is_in_view_in_every_shape(page: Page, url: str) -> None:
+    visit(page, f"{url}/heads?lang=en&source=toy&H=4&T=6&D=32&Hkv=2&pin=none")
+    last = page.locator("[data-name='split'] [role=gridcell]").last
+    last.click()
+    settled(page)
+    for name in ("blocks.0.q_proj", "reshaped"):
+        expect(page.locator(f"[data-name='{name}'] .cell.lit")).to_have_count(1)
+    expect(page.locator("[data-name='split'] .cell.pinned")).to_have_count(1)

@@ -8,6 +8,7 @@ import { listen } from "./events.js";
 import { fit, measureText } from "./fit.js";
 import { bringBoth, decode, floats, groupAxes, has, takeWindow } from "./frames.js";
 import { cellAt } from "./point.js";
+import { bringAlong } from "./reshape.js";
 import { saveSvg } from "./save.js";
 import { drawControls, rest, stepTo, stopPlaying, togglePlay } from "./steps.js";
 import { drawWiring } from "./wiring.js";
@@ -43,7 +44,7 @@ export function refit(s) {
   s.height = innerHeight; s.dock.high = 0; s.dock.box.style.minHeight = "";
   for (const at of s.seek ? [s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }, focus] : []) if (at) {
     const f = s.frames[at.id];
-    if (has(f, at.i, at.j)) bringBoth(f, at.i, at.j);
+    if (has(f, at.i, at.j)) { bringAlong(s, at); bringBoth(f, at.i, at.j); }
   }
   s.seek = false;
   redraw(s);

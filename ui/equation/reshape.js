@@ -3,7 +3,7 @@
 import { inBrackets, printed } from "./numbers.js";
 import { joinTerms, show } from "./dock.js";
 import { make } from "./dom.js";
-import { shownCols, shownRows, value } from "./frames.js";
+import { bringBoth, related, shownCols, shownRows, value } from "./frames.js";
 
 // (i, j) of out comes from this place of its source: the same place in memory, or with the first two axes exchanged.
 export function movedFrom(s, rule, i, j) {
@@ -36,6 +36,13 @@ export function titleOf(f) { return f.stack ? `${f.label} [${[...f.stack.letters
 export function trail(s, rule, i, j) {
   const [r, c] = movedFrom(s, rule, i, j), source = s.frames[rule.in], before = s.maker[rule.in];
   return [placeName(source, r, c), ...(before?.op === "move" ? trail(s, before, r, c) : [])];
+}
+
+// Brings into view where the number at a place came from or goes to, as the windows of these frames do not run together.
+export function bringAlong(s, { id, i, j }) {
+  const rule = s.maker[id], moves = rule?.op === "move" || s.users[id]?.some((use) => use.op === "move");
+  if (moves) for (const [g, r, c] of related(s, s.frames[id], i, j).found) bringBoth(g, r, c);
+  if (rule?.op === "grouped") bringBoth(s.frames[rule.right], rightStart(s, rule, i), j);
 }
 
 // ---- a product for each head: query head h reads matrix h ÷ group of the right operand ----
