@@ -11,7 +11,8 @@ PAGES = {
     "start": ["pages/start/home.py"],
     "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
     "attention": ["pages/attention/matmul.py", "pages/attention/projections.py", "pages/attention/scores.py",
-                  "pages/attention/mask.py", "pages/attention/mixing.py"],
+                  "pages/attention/mask.py", "pages/attention/mixing.py", "pages/attention/heads.py",
+                  "pages/attention/sharing.py"],
     "position": ["pages/position/order.py", "pages/position/rope.py"],
 }
 

@@ -16,12 +16,10 @@ from core.errors import ShapeError
 from core.trace import Trace
 
 
-class IndexMap(NamedTuple):
-    """Where each number comes from, as its flat place in `before`: token · H·Dh + column.
-
-    `before` (T, H·Dh) holds 0, 1, 2, …; `reshaped` (T, H, Dh) cuts each row; `split` (H, T, Dh) puts the heads first;
-    `merged` (T, H·Dh) is the way back, equal to `before`. `viewed` (H, T, Dh) is the mistake: the same memory read in
-    the shape of `split`, without the transpose.
+class Stages(NamedTuple):
+    """The numbers of `before` (T, H·Dh) on their way: `reshaped` (T, H, Dh) cuts each row; `split` (H, T, Dh) puts the
+    heads first; `merged` (T, H·Dh) is the way back, equal to `before`. `viewed` (H, T, Dh) is the mistake: the same
+    memory read in the shape of `split`, without the transpose.
     """
 
     before: Tensor
@@ -29,6 +27,17 @@ class IndexMap(NamedTuple):
     split: Tensor
     merged: Tensor
     viewed: Tensor
+
+
+def stages(before: Tensor, heads: int) -> Stages:
+    """Carry before (T, H·Dh) through all stages. Raises ShapeError where its columns do not divide."""
+    split = ops.split_heads(before, heads)  # (H, T, Dh)
+    reshaped = split.transpose(0, 1)  # (T, H, Dh)
+    return Stages(before, reshaped, split, ops.merge_heads(split), before.contiguous().view(split.shape))
+
+
+class IndexMap(Stages):
+    """Where each number comes from, as its flat place in `before`: token · H·Dh + column, from 0."""
 
     def origin(self, place: int) -> tuple[int, int]:
         """(token, column) in `before` of a flat place, from 0."""
@@ -52,9 +61,7 @@ def index_map(tokens: int, heads: int, head_dim: int) -> IndexMap:
     if min(tokens, heads, head_dim) < 1:
         raise ShapeError("there is at least one token, head and column", sizes=(tokens, heads, head_dim))
     before = torch.arange(tokens * heads * head_dim).reshape(tokens, heads * head_dim)  # (T, H·Dh)
-    reshaped = before.reshape(tokens, heads, head_dim)  # (T, H, Dh)
-    split = ops.split_heads(before, heads)  # (H, T, Dh)
-    return IndexMap(before, reshaped, split, ops.merge_heads(split), before.view(heads, tokens, head_dim))
+    return IndexMap(*stages(before, heads))
 
 
 def after(token: int, column: int, head_dim: int) -> tuple[int, int, int]:
@@ -186,3 +193,28 @@ def rows_moved(trace: Trace, layer: int, token: int) -> list[int]:
     doubled[:, token] *= 2
     changed = (doubled @ w != concat @ w).any(dim=-1).any(dim=0)  # (T)
     return [int(row) for row in changed.nonzero().flatten()]
+
+
+class Added(NamedTuple):
+    """One head's part of the output of one sentence: `part` (T, D) = context_h × `block`, and `others` (T, D), what all
+    other heads and the bias add."""
+
+    block: Tensor
+    part: Tensor
+    others: Tensor
+
+
+def added(trace: Trace, layer: int, batch: int, head: int) -> Added:
+    """The part of one head beside that of all others."""
+    found = contributions(trace, layer)
+    rest = [h for h in range(trace.config.heads) if h != head]
+    others = found.parts[batch, rest].sum(dim=0)  # (T, D)
+    return Added(found.blocks[head], found.parts[batch, head], others if found.bias is None else others + found.bias)
+
+
+def outside(trace: Trace, layer: int, batch: int, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    """What the columns of concat before `start` and those from `stop` on add to the output of one sentence: two (T, D)
+    tensors, in float64 on the CPU."""
+    block = f"blocks.{layer}."
+    concat, w = trace[block + "concat"][batch].double().cpu(), trace[block + "wo"].double().cpu()
+    return concat[:, :start] @ w[:start], concat[:, stop:] @ w[stop:]

@@ -53,7 +53,7 @@ def parity(trace: Trace, layer: int) -> Parity:
 def _module(trace: Trace, layer: int, given: str) -> nn.MultiheadAttention:
     block, config = f"blocks.{layer}.", trace.config
     inner, device = config.heads * config.head_dim, trace[block + "v"].device
-    module = nn.MultiheadAttention(inner, config.heads, batch_first=True)
+    module = nn.MultiheadAttention(inner, config.heads, batch_first=True, device="meta")  # all its numbers are ours
     matrices = _repeated(trace, layer, "w") if given == "x" else [torch.eye(inner, device=device)] * 3
     biases = _repeated(trace, layer, "b") if given == "x" else []
     module.in_proj_weight = nn.Parameter(torch.cat(matrices, dim=-1).T)  # (3·H·Dh, D): the module keeps (out, in)

@@ -15,6 +15,7 @@ from core.errors import Indivisible, UnknownOption
 from core.one_layer import one_layer
 from core.trace import Trace
 
+DOCUMENT_KV_HEADS = (32, 8, 1)  # D1 §6: with 32 query heads of width 128
 WAYS = ("mean", "first")
 Way = Literal["mean", "first"]
 

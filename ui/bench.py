@@ -338,11 +338,13 @@ def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
 # The windows on axes that are too long to be sent whole.
 
 
-def window(letter: str, total: int) -> tuple[int, int] | None:
-    """(first, count) of the part of an axis of `total` entries that is sent; None where all of it is."""
-    if total <= MAX_SIDE:
+def window(letter: str, total: int, first: int = 0, most: int = MAX_SIDE) -> tuple[int, int] | None:
+    """(first, count) of the part of an axis of `total` entries that is sent, at most `most`; None where all of it is.
+    It begins at `first` until it is moved."""
+    most = min(most, MAX_SIDE)
+    if total <= most:
         return None
-    return min(st.session_state.get("_window", {}).get(letter, 0), total - MAX_SIDE), MAX_SIDE
+    return min(st.session_state.get("_window", {}).get(letter, first), total - most), most
 
 
 def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:

@@ -30,7 +30,8 @@ from ui.theme import format_number
 # The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
-    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope")), ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing")),
+    ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
     ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads", "order")),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
@@ -211,6 +212,11 @@ def number(value: float, decimals: int) -> str:
 def look_for(sentences: Sequence[str]) -> None:
     """What to look for, in sentences built from the values on screen."""
     st.subheader(_("What to look for"), anchor=False)
+    points(sentences)
+
+
+def points(sentences: Sequence[str]) -> None:
+    """Sentences one below another."""
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 

@@ -265,3 +265,35 @@ def test_the_programs_give_the_pages_numbers(kind: str, tmp_path: Path, monkeypa
         name = "attn_out" if block + "attn_out" in trace else "concat"
         torch.testing.assert_close(output, trace[block + name], atol=1e-6, rtol=1e-5)
         assert torch.equal(run(snippets_heads.splitting(trace, layer), tmp_path, monkeypatch), trace[block + "q"])
+
+
+@pytest.mark.parametrize("kind", TRACES)
+def test_the_stages_carry_the_numbers_of_q(kind: str) -> None:
+    trace = TRACES[kind]()
+    found = heads.stages(trace["blocks.0.q_proj"][0], trace.config.heads)
+    before = trace["blocks.0.q_proj"][0].numpy()
+    cut = before.reshape(len(before), trace.config.heads, -1)
+    np.testing.assert_array_equal(found.reshaped.numpy(), cut)
+    np.testing.assert_array_equal(found.split.numpy(), cut.transpose(1, 0, 2))
+    np.testing.assert_array_equal(found.merged.numpy(), before)
+    np.testing.assert_array_equal(found.viewed.numpy(), before.reshape(found.split.shape))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TRACES if kind != "single_head"])
+def test_one_heads_part_and_that_of_the_others_are_the_output(kind: str) -> None:
+    trace = TRACES[kind]()
+    width, wo = trace.config.head_dim, trace["blocks.0.wo"].double().numpy()
+    concat, output = (trace[f"blocks.0.{name}"][0].double().numpy() for name in ("concat", "attn_out"))
+    for head in range(trace.config.heads):
+        own = slice(head * width, (head + 1) * width)
+        found = heads.added(trace, 0, 0, head)
+        np.testing.assert_allclose(found.part.numpy(), concat[:, own] @ wo[own], atol=1e-5)
+        np.testing.assert_array_equal(found.block.numpy(), trace["blocks.0.wo"][own].numpy())
+        np.testing.assert_allclose(found.part.numpy() + found.others.numpy(), output, atol=1e-5)
+
+
+def test_what_lies_outside_a_part_of_the_sum() -> None:
+    before, after = heads.outside(TOY, 1, 1, 3, 7)
+    concat, wo = TOY["blocks.1.concat"][1].double().numpy(), TOY["blocks.1.wo"].double().numpy()
+    np.testing.assert_allclose(before.numpy(), concat[:, :3] @ wo[:3])
+    np.testing.assert_allclose(after.numpy(), concat[:, 7:] @ wo[7:])

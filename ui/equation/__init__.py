@@ -34,7 +34,8 @@ class Axis:
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
     `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of rows
     that do not count 1, 2, 3 …, one per value sent: ids count from 0, and the rows of a large table that are looked up
-    are brought together.
+    are brought together. `index` names a place on it in the dock ("t": Z[t1,c3] and not Z[1,3]); a thin line stands
+    before every `band` entries.
     """
 
     axis: str
@@ -44,6 +45,24 @@ class Axis:
     total: int | None = None
     letter: str = ""
     places: Sequence[int] = ()
+    index: str = ""
+    band: int = 0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What makes a frame several matrices, one below another: `count` of them along `axis`, each with rows along
+    `inner`. The rows of the frame count through all of them. `letters` and `indices` are those of the two axes."""
+
+    axis: str
+    count: int
+    inner: str
+    letters: tuple[str, str]
+    indices: tuple[str, str]
+
+    def payload(self) -> dict[str, Any]:
+        """The stack as the browser reads it."""
+        return vars(self) | {"letters": list(self.letters), "indices": list(self.indices)}
 
 
 @dataclass(frozen=True)
@@ -55,7 +74,8 @@ class Frame:
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
     ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
     `most_cols` is how many columns are on screen at once at most, where several wide frames are to be seen together
-    (0: as many as fit).
+    (0: as many as fit). With `stack` it is a tensor of three axes. `row_notes` stand behind the rows, one for each row
+    sent.
     """
 
     id: str
@@ -76,6 +96,8 @@ class Frame:
     compact: bool = False
     whole: bool = False
     most_cols: int = 0
+    stack: Stack | None = None
+    row_notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -113,7 +135,8 @@ class Frame:
             values[row, col] = np.nan
         axes = [
             {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
-             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None}
+             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None,
+             "index": a.index, "band": a.band}
             for a, total in zip((self.rows, self.cols), self.shape, strict=True)
         ]
         return {
@@ -135,6 +158,8 @@ class Frame:
             "compact": self.compact,
             "whole": self.whole,
             "most_cols": self.most_cols,
+            "stack": self.stack.payload() if self.stack else None,
+            "row_notes": list(self.row_notes),
         }
 
 
@@ -306,7 +331,52 @@ class Rotate:
                 "first": list(self.first), "second": list(self.second)}
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary | Angle | Rotate
+@dataclass(frozen=True)
+class Move:
+    """out holds the numbers of source in another shape. Without `swapped` they keep their order in memory: a reshape,
+    or a view. `swapped` (n, m, w) are the sizes of source as three axes, of which out has the first two exchanged."""
+
+    out: str
+    source: str
+    swapped: tuple[int, int, int] | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "move", "out": self.out, "in": self.source,
+                "swapped": list(self.swapped) if self.swapped else None}
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A product for each head, all of them stacked: out[(h,i),j] = Σ left[(h,i),d]·right[(h ÷ group,d),j]. `rows` is
+    how many rows each head has in left and out; `group` heads in turn read the same matrix of right."""
+
+    out: str
+    left: str
+    right: str
+    rows: int
+    group: int
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "grouped"} | vars(self)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Which KV head each query head reads, from 0: drawn above the frames and linked to the rows of their stacks.
+    `notes` stand beside the picture."""
+
+    reads: Sequence[int]
+    notes: Sequence[str] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """The wiring as the browser reads it."""
+        return {"reads": [int(kv) for kv in self.reads], "notes": list(self.notes)}
+
+
+Rule = (Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary | Angle | Rotate | Move
+        | Grouped)
 
 
 @dataclass(frozen=True)
@@ -404,12 +474,18 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
         "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
         "unturned": _("not turned"),
+        "wiring": _("Which KV head each query head reads"),
+        "query_head": _("query head {n}"),
+        "kv_head": _("KV head {n}"),
+        "reads": _("Query head {n} reads KV head {kv}, as do these query heads: {readers}."),
+        "reads_alone": _("Query head {n} reads KV head {kv}, and no other does."),
+        "read_by": _("KV head {kv} is read by these query heads: {readers}."),
     }
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "fit", "draw", "map", "point", "dock", "change", "steps",
-            "save", "events", "equation")
+_MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
+            "dock", "change", "steps", "save", "events", "equation")
 _HERE = Path(__file__).parent
 
 
@@ -424,7 +500,7 @@ def _sent(*names: str) -> str:
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + _sent("equation.css"),
+    css=role_css(":host, .equation") + _sent("equation.css", "heads.css"),
     js=_sent(*(f"{name}.js" for name in _MODULES)),
 )
 
@@ -440,6 +516,7 @@ def build_payload(
     rev: int,
     seq: int,
     hidden_note: str,
+    wiring: Wiring | None = None,
 ) -> dict[str, Any]:
     """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule names none of them."""
     ids = [frame.id for frame in frames]
@@ -467,6 +544,7 @@ def build_payload(
         "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
         "hidden_note": hidden_note,
+        "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
     }
 
@@ -483,6 +561,7 @@ def equation(
     rev: int = 0,
     seq: int = 0,
     hidden_note: str = "",
+    wiring: Wiring | None = None,
     on_edits_change: Callable[[], None] | None = None,
     on_pin_change: Callable[[], None] | None = None,
     on_window_change: Callable[[], None] | None = None,
@@ -506,6 +585,7 @@ def equation(
             rev=rev,
             seq=seq,
             hidden_note=hidden_note,
+            wiring=wiring,
         ),
         on_edits_change=on_edits_change or _nothing,
         on_pin_change=on_pin_change or _nothing,

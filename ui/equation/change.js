@@ -6,10 +6,11 @@ import { redraw } from "./draw.js";
 import { editKey, has, rowAt, rowNumber, value } from "./frames.js";
 import { fullValue, parseNumber } from "./numbers.js";
 import { place } from "./point.js";
+import { bringAlong } from "./reshape.js";
 
 export function setPin(s, pin) {
-  s.pin = pin; s.alert = "";
-  if (!pin) s.focus = s.hover = null;
+  s.pin = pin; s.alert = ""; s.head = null;
+  if (pin) bringAlong(s, { id: pin.id, i: pin.row, j: pin.col }); else s.focus = s.hover = null;
   s.sentPins.push({ key: pinKey(pin), time: Date.now() });
   s.send("pin", pin && { id: pin.id, name: s.frames[pin.id].name, row: pin.row, col: pin.col });
   redraw(s);

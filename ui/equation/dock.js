@@ -7,14 +7,16 @@ import { REDUCES, colOf, eachUse, isEdited, makerOf, part, rowNumber, rowOf, sho
 import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
+import { groupedStep, movedTo, placeName, trail } from "./reshape.js";
 import { isBlank } from "./steps.js";
+import { headInWords } from "./wiring.js";
 
 export function show(s, v) { return Number.isNaN(v) ? "?" : formatNumber(v, s.data.decimals); }
 // What a reader of the printed digits gets: rounding to the printed decimals, halves away from zero.
 function byHand(s, x) { return printed(formatNumber(x + Math.sign(x) * 1e-11 * Math.max(1, Math.abs(x)), s.data.decimals)); }
 
 // In the arithmetic "⁀" is a space at which no line breaks: a number stays with its operator.
-function joinTerms(s, terms) {
+export function joinTerms(s, terms) {
   const [most, first, last] = s.fit.stack ? [4, 2, 1] : [8, 3, 2];
   if (terms.length <= most) return terms.join(" +⁀");
   return [...terms.slice(0, first), "…", ...terms.slice(-last)].join(" +⁀") + ` (${say(s, "terms", { n: terms.length }).replace(/ /g, "⁀")})`;
@@ -26,6 +28,8 @@ function stepOf(s, rule, f, i, j) {
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
   if (rule.op === "rotate") return turnStep(s, rule, i, j);
   if (ANGLE[rule.op]) return angleStep(s, rule, f, i, j);
+  if (rule.op === "grouped") return groupedStep(s, rule, i, j);
+  if (rule.op === "move") return { text: trail(s, rule, i, j).join(" =⁀"), hand: value(f, i, j) };
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
   if (COPIES[rule.op]) return copyStep(s, rule, f, i, j);
@@ -121,7 +125,7 @@ function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2
 function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
-  const name = `${f.label}[${rowNumber(f, i)},${j + 1}]`, v = value(f, i, j), notes = [];
+  const name = placeName(f, i, j), v = value(f, i, j), notes = [];
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
@@ -147,6 +151,7 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
+    if (rule.op === "move") return placeName(s.frames[rule.out], ...movedTo(s, rule, i, j));
     if (COPIES[rule.op] && !(rule.op === "lookup" && rule.left === f.id)) {
       const places = [], cell = (g, r, c) => places.push(`${symbol}[${r + 1},${c + 1}]`);
       eachUse(s, rule, f, i, j, { cell });
@@ -180,7 +185,7 @@ function putMain(node, text) {
 
 export function drawDock(s, at) {
   const d = s.dock, f = at && s.frames[at.id];
-  const found = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] }, { notes } = found;
+  const found = f ? arithmetic(s, f, at.i, at.j) : { main: s.head ? headInWords(s) : "", notes: s.head ? [] : [say(s, "idle")] }, { notes } = found;
   const main = f && at.pair !== undefined ? `${pairTitle(s, at)}: ${[found.main, ...pairCells(s, at).map(([g, i, j]) => arithmetic(s, g, i, j).main)].join(";  ")}` : found.main;
   const done = at && !s.hover && s.ticks[s.tick]?.done;
   if (done) notes.unshift(say(s, done, { symbol: f.label, i: at.i + 1 }));

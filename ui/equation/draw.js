@@ -8,6 +8,7 @@ import { markRead } from "./lookup.js";
 import { buildMap, drawMap } from "./map.js";
 import { cells, formatNumber, fullValue } from "./numbers.js";
 import { place, point } from "./point.js";
+import { drawBands, drawStackShape, titleOf } from "./reshape.js";
 import { isBlank } from "./steps.js";
 
 export function drawEquation(s) {
@@ -128,7 +129,7 @@ function drawFrame(s, f, u, rows, cols) {
   const words = [f.rows.word, f.cols.word].filter(Boolean);
   if (u.words.dataset.key !== words.join()) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
   u.words.dataset.key = words.join();
-  attr(u.grid, "aria-label", f.label); attr(u.grid, "data-name", f.name);
+  attr(u.grid, "aria-label", titleOf(f)); attr(u.grid, "data-name", f.name);
   attr(u.grid, "aria-rowcount", f.rows.total); attr(u.grid, "aria-colcount", f.cols.total);
   attr(u.grid, "aria-readonly", !f.editable);
   if (s.fit.cell) drawMap(s, f, u); else drawDigits(s, f, u, rows, cols);
@@ -140,6 +141,7 @@ function drawDigits(s, f, u, rows, cols) {
   drawLabels(u.heads, bare ? [] : cells(cols), f.cols, f.c0, u.j0);
   drawLabels(u.labels, bare ? [] : cells(rows), f.rows, f.r0, u.i0);
   drawCells(s, f, u);
+  drawBands(f, u);
 }
 export function drawCells(s, f, u) {
   const top = topOf(f);
@@ -150,10 +152,11 @@ export function drawCells(s, f, u) {
 export function topOf(f) { return Math.max(Math.abs(f.range[0]), Math.abs(f.range[1])) || 1; }
 
 function drawShape(f, u) {
-  const key = [f.rows.letter, f.cols.letter, f.rows.full, f.cols.full].join();
+  const key = [f.rows.letter, f.cols.letter, f.rows.full, f.cols.full, f.stack?.letters].join();
   if (u.form.dataset.key === key) return;
   u.form.dataset.key = key;
   const letter = (a) => { const n = make("i", "axis"); n.textContent = a.letter; n.style.color = `var(--axis-${a.axis})`; return n; };
+  if (f.stack) { drawStackShape(f, u); return; }
   u.form.replaceChildren("[", letter(f.rows), ", ", letter(f.cols), "] ", `${f.rows.full}×${f.cols.full}`);
 }
 
@@ -197,7 +200,12 @@ function drawCell(s, f, cell, i, j, top) {
 
 export function rowSum(f, i) { let sum = 0; for (let c = 0; c < f.nc; c++) sum += f.v[(i - f.r0) * f.nc + c]; return Math.fround(sum); }
 function drawSums(s, f, u) {
-  const on = f.row_sums && s.fit.d >= 0 && f.nc === f.cols.total;
+  const on = f.row_sums && s.fit.d >= 0 && f.nc === f.cols.total, notes = s.fit.d >= 0 && f.row_notes.length > 0;
+  u.sums.classList.toggle("row-notes", notes);
+  if (notes) {
+    u.sums.replaceChildren(...u.cells.map((row, r) => { const node = make("span"); node.textContent = f.row_notes[u.i0 + r - f.r0]; return node; }));
+    return;
+  }
   while (u.sums.children.length > (on ? u.cells.length : 0)) u.sums.lastChild.remove();
   if (on) u.cells.forEach((row, r) => {
     const blank = row.some((cell, c) => isBlank(s, f, u.i0 + r, u.j0 + c)), sum = rowSum(f, u.i0 + r);

@@ -9,13 +9,16 @@ import { fit, measureText } from "./fit.js";
 import { bringBoth, decode, floats, groupAxes, has, takeWindow } from "./frames.js";
 import { follow } from "./lookup.js";
 import { cellAt } from "./point.js";
+import { bringAlong } from "./reshape.js";
 import { saveSvg } from "./save.js";
 import { drawControls, rest, stepTo, stopPlaying, togglePlay } from "./steps.js";
+import { drawWiring } from "./wiring.js";
 
 function mount(parentElement) {
   const root = parentElement.querySelector(".equation");
   const s = { root, parent: parentElement, ui: {}, lit: [], edits: {}, seq: 0, sentPins: [], tick: null, ticks: [], ranks: {}, alert: "", pin: null, hover: null, focus: null, width: 0, windows: {}, wanted: null };
   root.replaceChildren();
+  s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
   const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
@@ -42,7 +45,7 @@ export function refit(s) {
   s.height = innerHeight; s.dock.high = 0; s.dock.box.style.minHeight = "";
   for (const at of s.seek ? [s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }, focus] : []) if (at) {
     const f = s.frames[at.id];
-    if (has(f, at.i, at.j)) { bringBoth(f, at.i, at.j); follow(s, at); }
+    if (has(f, at.i, at.j)) { bringAlong(s, at); bringBoth(f, at.i, at.j); follow(s, at); }
   }
   s.seek = false;
   redraw(s);
@@ -94,6 +97,7 @@ export default function ({ data, parentElement, setStateValue }) {
   characterWidth(s);
   measureText(s);
   s.width = Math.floor(s.root.clientWidth) || s.width || 1000;
+  drawWiring(s);
   refit(s);
   drawControls(s);
   return () => {

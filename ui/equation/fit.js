@@ -15,15 +15,15 @@ export function measureText(s) {
     s.longest[f.id] = cells(s.data.decimals + 1).map((d) => Math.max(finite.length < f.v.length ? 2 : 1, ...ends.map((v) => long(v, d))));
   }
 }
+function wideText(text) { return [...text].reduce((n, c) => n + (c > "⺀" ? 1.75 : 1), 0); }    // in characters
 export function labelWidth(f, px, most = 6) {
   if (f.compact) return 0;
-  const wide = (t) => [...t].reduce((n, c) => n + (c > "⺀" ? 1.05 : 0.6), 0);
-  const longest = Math.max(0, ...f.rows.labels.map(wide), String(f.r0 + f.nr).length * 0.6);
+  const longest = Math.max(0, ...f.rows.labels.map((t) => 0.6 * wideText(t)), String(f.r0 + f.nr).length * 0.6);
   return Math.ceil((Math.min(longest, most) + 0.9) * px * 0.82);
 }
 export function sizeOf(s, f, px, d, n) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
-  const labels = d < 0 ? 0 : labelWidth(f, px), sums = f.row_sums && d >= 0 ? Math.ceil((d + 3) * s.ch * px) : 0;
+  const labels = d < 0 ? 0 : labelWidth(f, px), sums = d < 0 ? 0 : Math.ceil(Math.max(f.row_sums ? d + 3 : 0, ...f.row_notes.map((t) => wideText(t) + 1)) * s.ch * px);
   return { cell, labels, sums, width: labels + Math.max(Math.min(f.nc, n) * cell + 14, 6.4 * px) + sums };
 }
 // A sign that is a phrase takes a line more for its operator: "but / ÷ √2 =".
@@ -82,7 +82,7 @@ function fitDigits(s, rem) {
   const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem;
   const lines = (px, d, count) => linesOf(s, (f) => sizeOf(s, f, px, d, count(f.cg)).width, stack, px);
   // How many rows on all lines together keep the first view: 21 rem stand above and below, 6.4 round each matrix.
-  const room = (n, px) => Math.floor((innerHeight - (21 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
+  const room = (n, px) => Math.floor((innerHeight - s.wires.offsetHeight - (21 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
   const tallest = (inner) => Math.min(32, Math.max(0, ...s.order.filter((f) => f.rg.inner === inner).map((f) => f.nr)));
   const results = tallest(false), summed = tallest(true), need = (n) => (Math.min(n, 2) - 1) * results + Math.max(results, summed);
   const tries = [1, 0.94, 0.88, 0.82, 0.76, 0.72].map((k) => [k * rem, most, 32]);

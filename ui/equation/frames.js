@@ -4,6 +4,7 @@
 
 import { eachRead, eachReader } from "./lookup.js";
 import { ANGLE, joinTurn, turnSources, turnUses } from "./rotation.js";
+import { eachGroupedSource, eachGroupedUse, movedFrom, movedTo } from "./reshape.js";
 
 export const REDUCES = { rowmax: true, rowsum: true };            // rules that make one column out of rows
 
@@ -36,6 +37,8 @@ function eachSource(s, rule, i, j, to) {
   } else if (rule.op === "lookup") eachRead(left, right, i, j, to);
   else if (rule.op === "rotate") turnSources(s, rule, i, j, to);
   else if (ANGLE[rule.op]) return;
+  else if (rule.op === "grouped") eachGroupedSource(s, rule, i, j, to);
+  else if (rule.op === "move") to.cell(source, ...movedFrom(s, rule, i, j));
   else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
   else if (rule.op === "append") to.cell(...appended(left, right, i), j);
@@ -54,6 +57,8 @@ export function eachUse(s, rule, f, i, j, to) {
     if (rule.right === f.id || rule.bias === f.id) to.column(out, j - f.cs);
   } else if (rule.op === "lookup") eachReader(s, rule, f, i, j, to);
   else if (rule.op === "rotate") for (const use of turnUses(s, rule, f, i, j)) to.cell(...use);
+  else if (rule.op === "grouped") eachGroupedUse(s, rule, f, i, j, to);
+  else if (rule.op === "move") to.cell(out, ...movedTo(s, rule, i, j));
   else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
@@ -95,7 +100,8 @@ export function groupAxes(s) {
     if (r.op === "matmul") {
       join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); join(r.left + "/c", r.right + "/r");
       if (r.bias) join(r.bias + "/c", r.out + "/c");
-    } else if (r.op === "lookup") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
+    } else if (r.op === "lookup" || r.op === "grouped") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
+    else if (r.op === "move") continue;                                  // no axis of the one is an axis of the other
     else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
     else if (r.op === "append") { for (const g of [r.left, r.right]) join(g + "/c", r.out + "/c"); }
     else if (r.op === "rotate") joinTurn(r, join);

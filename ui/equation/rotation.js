@@ -2,7 +2,7 @@
 
 import { setPin } from "./change.js";
 import { show } from "./dock.js";
-import { attr, make, put, say } from "./dom.js";
+import { SVG, attr, make, put, say } from "./dom.js";
 import { shownRows, value } from "./frames.js";
 import { inBrackets, printed } from "./numbers.js";
 import { point } from "./point.js";
@@ -59,7 +59,6 @@ export function turnStep(s, rule, i, j) {
 // ---- the clock hands of one row ----
 
 const RADIUS = 40, MOST_LARGE = 8;
-const SVG = "http://www.w3.org/2000/svg";
 function svgNode(parent, name, attributes) {
   const node = document.createElementNS(SVG, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);

@@ -6,6 +6,7 @@ import { hasMaps } from "./fit.js";
 import { shownCols, shownRows } from "./frames.js";
 import { follow } from "./lookup.js";
 import { cells } from "./numbers.js";
+import { titleOf } from "./reshape.js";
 import { saveCsv } from "./save.js";
 
 function buildTicks(s) {
@@ -69,6 +70,6 @@ export function drawControls(s) {
   while (c.files.children.length > s.order.length + 1) c.files.lastChild.remove();
   s.order.forEach((f, k) => {
     const node = c.files.children[k + 1] ?? button(c.files, "quiet", () => saveCsv(s, s.order[k]));
-    put(node, `CSV ${f.label}`); attr(node, "aria-label", say(s, "csv", { symbol: f.label })); attr(node, "title", say(s, "csv", { symbol: f.label }));
+    put(node, `CSV ${titleOf(f)}`); for (const name of ["aria-label", "title"]) attr(node, name, say(s, "csv", { symbol: titleOf(f) }));
   });
 }
