@@ -1,7 +1,8 @@
 // Small helpers for elements and for the texts that Python sends.
 
-export const SVG = "http://www.w3.org/2000/svg";
 import { value } from "./frames.js";
+
+export const SVG = "http://www.w3.org/2000/svg";
 
 export function make(tag, className, parent) {
   const node = document.createElement(tag);
