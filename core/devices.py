@@ -39,6 +39,12 @@ class Device:
             raise UnknownOption("dtype", dtype, sorted(self.flops))
         return self.flops[dtype]
 
+    def computes(self, stored: str) -> str:
+        """The type in which it multiplies numbers stored in that type: the type itself where it has a figure for it;
+        integers of 8 or 4 bits are turned into float16 first; what it has no units for becomes float32."""
+        wanted = "float16" if stored.startswith("int") else stored
+        return wanted if wanted in self.flops else "float32"
+
 
 def _gpu(name: str, float32: float, half: float, bandwidth: float, memory: float, source: str, *,
          bfloat16: bool = True) -> Device:

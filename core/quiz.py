@@ -23,7 +23,7 @@ class Question(NamedTuple):
     Of projections, "value" asks for the entry of `of` ("q", "k", "v") and "numbers" how many a head's part of its
     matrix holds."""
 
-    kind: Literal["value", "largest", "numbers", "count"]
+    kind: Literal["value", "largest", "numbers", "count", "growth"]
     row: int
     column: int
     score: float

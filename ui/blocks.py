@@ -64,9 +64,10 @@ def presenter_switch() -> None:
         st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
-def shape_strip(slug: str, trace: Trace) -> None:
-    """The main line with axis letters in their colours, this stage lit, and the sizes that this trace has."""
-    sizes = trace.sizes
+def shape_strip(slug: str, shown: Trace | Mapping[str, int]) -> None:
+    """The main line with axis letters in their colours, this stage lit, and the sizes that the trace has (or those
+    given)."""
+    sizes = shown.sizes if isinstance(shown, Trace) else shown
     boxes = []
     for names, axes, slugs in _near(slug):
         symbol = " ".join(map(i18n.symbol, names.split()))
@@ -142,10 +143,10 @@ def _loading() -> None:
     st.progress(progress.fraction or 0.0, text=text)
 
 
-def formula(symbols: str, numbers: str) -> None:
-    """A formula in symbols, and again with the current numbers put in ("" for none); both in LaTeX."""
+def formula(symbols: str, *numbers: str) -> None:
+    """A formula in symbols, and again with the current numbers put in ("" for none); all in LaTeX."""
     with st.container(horizontal=True, key="formula"):
-        for text in filter(None, (symbols, numbers)):
+        for text in filter(None, (symbols, *numbers)):
             st.markdown(f"$\\displaystyle {i18n.in_latex(text)}$")
 
 
