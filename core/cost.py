@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
+import torch
+
 from core.cache import DTYPES
 from core.config import MAX_SIZE, ModelConfig
 from core.devices import Device
 from core.errors import SettingOutOfRange, SizeOutOfRange, UnknownOption
-from core.model import parameter_shapes
+from core.model import Decoder, parameter_shapes
 
 BYTES: dict[str, int] = {name: dtype.itemsize for name, dtype in DTYPES.items()}
 CACHED: dict[str, int] = {**BYTES, "int8": 1}
@@ -31,6 +33,12 @@ def parameters(config: ModelConfig) -> dict[str, int]:
     for name, shape in parameter_shapes(config).items():
         counts[_PART.get(name.rsplit(".", 1)[-1], "norms")] += math.prod(shape)
     return _with_total(counts)
+
+
+def built_parameters(config: ModelConfig) -> int:
+    """The same total, counted from the tensors of the decoder that is built (without memory for them)."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in Decoder(config).parameters())
 
 
 def block_parameters(config: ModelConfig) -> dict[str, int]:

@@ -12,9 +12,18 @@ import torch
 from core.generation import generate
 from core.model import Decoder
 
-CASES = ((1, 64), (1, 256), (8, 64))  # texts and tokens of each: one short, one long, a batch
 DECODED = 8  # steps; their median is taken
 REPEATS = 2  # prefills; the quicker one counts
+
+
+class Case(NamedTuple):
+    """Texts, and tokens of each."""
+
+    batch: int
+    tokens: int
+
+
+CASES = (Case(1, 64), Case(1, 256), Case(8, 64))  # one short text, one long, a batch
 
 
 class Timing(NamedTuple):

@@ -48,6 +48,7 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "cB": (1, MAP_LIMITS["B"][1]), "cT": (1, MAP_LIMITS["T"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _SAVED = ("source", "example", "text")
@@ -369,6 +370,12 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     value = where.number_input(label, min_value=low, max_value=high, value=min(max(default, low), high), step=1,
                                key=letter, bind="query-params", persist_state="session", **more)
     return int(value if value is not None else default)
+
+
+def notch(label: str, key: str, options: Sequence[int], default: int, **more: Any) -> int:
+    """A slider over a few whole numbers, bound to the address under `key`."""
+    return int(st.select_slider(label, options, value=default, key=key, bind="query-params", persist_state="session",
+                                **more))
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

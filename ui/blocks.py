@@ -268,6 +268,12 @@ def check_line(check: Check | None) -> None:
 
 def share(bench: Bench, trace: Trace, *, key: str) -> None:
     """The link that restores this page, a state file when it would be too long, and the numbers as a file."""
+    share_file(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)), f"{trace.source}.npz",
+               key=key)
+
+
+def share_file(label: str, data: Callable[[], bytes], file_name: str, *, key: str) -> None:
+    """As `share`, with the file of numbers given."""
     link = bench_module.share_link()
     if link:
         st.caption(_("This address opens the same page, with edits, pinned cell and language:"))
@@ -277,8 +283,7 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button(_("Save the edits as a file"), bench_module.saved_state(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
-        st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
-                           file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
+        st.download_button(label, data, file_name=file_name, mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
         bench_module.open_state(file.file_id, file.getvalue())
