@@ -30,11 +30,18 @@ def part_names() -> dict[str, str]:
     }
 
 
+def product_names() -> dict[str, str]:
+    """The parts that are matrix products, in short; the one that grows with T·T first."""
+    return {"pairs": _("QKᵀ and AV"), "projections": _("projections"), "ffn": _("feed-forward"),
+            "head": _("vocabulary head")}
+
+
 def growth_names() -> dict[str, str]:
     """The amounts of `core.ledger.doubling` in words."""
     return {
         "scores": _("Numbers in S of one layer, B·H·T·T"), "projections": _("Prefill: projections"),
-        "pairs": _("Prefill: QKᵀ and AV"), "ffn": _("Prefill: feed-forward"), "head": _("Prefill: vocabulary head, last token"),
+        "pairs": _("Prefill: QKᵀ and AV"), "ffn": _("Prefill: feed-forward"),
+        "head": _("Prefill: vocabulary head, last token"),
         "cache": _("KV cache"), "decode_pairs": _("Decode step: QKᵀ and AV"),
         "decode_ffn": _("Decode step: feed-forward"), "weights": _("Decode step: weights read"),
     }
@@ -93,9 +100,9 @@ def growth_table(found: Sequence[Growth], tokens: int, asked: int | None) -> Non
 
 def shares_table(by_length: Mapping[int, Mapping[str, float]], lit: int) -> None:
     """For each length the shares of the products as one bar; the length on screen is marked."""
-    names = {"projections": _("projections"), "pairs": _("QKᵀ and AV"), "ffn": _("feed-forward"), "head": _("vocabulary head")}
-    rows = []
-    for tokens, parts in by_length.items():
+    names, rows = product_names(), []
+    for tokens, found in by_length.items():
+        parts = {part: found[part] for part in names}
         bars = "".join(f'<i class="{part}" style="width:{share:.3%}" title="{html.escape(names[part])} '
                        f'{percent(share)}"></i>' for part, share in parts.items())
         cells = "".join(f"<td>{percent(share)}</td>" for share in parts.values())

@@ -33,10 +33,8 @@ def lab() -> None:
         blocks.shape_strip("cost", sizes(load.config, Inputs(load.batch, load.tokens)))
     lines = ledger.ledger(load)
     formula_at, table_at = st.container(), st.container()
-    part = bench_module.choice(
-        st.segmented_control, _("The formula of"),
-        {"pairs": _("QKᵀ and AV"), "projections": _("projections"), "ffn": _("feed-forward"), "head": _("vocabulary head")},
-        key="part", default="pairs", required=True)
+    part = bench_module.choice(st.segmented_control, _("The formula of"), costs.product_names(), key="part",
+                               default="pairs", required=True)
     with formula_at:
         _formula(load, part)
     with table_at:
