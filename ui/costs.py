@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from core.devices import Device
 from core.ledger import Factor, Growth, Line, Saving
 from core.notation import as_latex
 from ui import i18n
@@ -50,6 +51,19 @@ def growth_names() -> dict[str, str]:
 def bounds() -> dict[str, str]:
     """What bounds a pass, in words."""
     return {"memory": _("memory"), "compute": _("arithmetic")}
+
+
+def figures_of(device: Device, stored: str) -> str:
+    """What a device does, and where the figures are from."""
+    text = _("{device}: {flops} in {dtype}, {bandwidth}, {memory} of memory.").format(
+        device=device.name, flops=quantity(device.peak(stored), "FLOP/s"), dtype=stored,
+        bandwidth=quantity(device.bandwidth, "B/s"), memory=quantity(device.memory, "B"))
+    if device.note == "measured":
+        return text + " " + _("Measured on this machine.")
+    notes = {"": "", "halved": _("halved where it counts sparsity"),
+             "units": _("cores × clock × multiply-adds of all units in a cycle")}
+    return text + " " + _("Source: {source}.").format(
+        source="; ".join(filter(None, (device.source, notes[device.note]))))
 
 
 def ledger_table(lines: Sequence[Line], lit: str) -> None:

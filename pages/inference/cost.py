@@ -122,11 +122,7 @@ def _roof(load: Workload) -> Device:
             alt=_("The roofline of the device: a slope where memory bounds, a flat roof where arithmetic does, and the "
                   "passes as points on it."))
     _times(load, decode[load.batch], prefill)
-    st.caption(_("{device}: {flops} in {dtype}, {bandwidth}, {memory} of memory. Source: {source}. The least time is a "
-                 "bound, not a forecast.").format(
-                     device=device.name, flops=quantity(device.peak(stored), "FLOP/s"), dtype=stored,
-                     bandwidth=quantity(device.bandwidth, "B/s"), memory=quantity(device.memory, "B"),
-                     source=device.source))
+    st.caption(costs.figures_of(device, stored) + " " + _("The least time is a bound, not a forecast."))
     return device
 
 
@@ -251,9 +247,7 @@ def _fused(load: Workload, resolved: Resolved, bench: Bench) -> None:
     st.markdown(_("A fused kernel takes Q, K and V tile by tile, keeps each tile's scores on the chip, and corrects "
                   "the softmax of a row as its next keys come. The T×T matrices are never written, but every pair of "
                   "tokens is still multiplied: the FLOPs stay, the bytes go. The result is the same up to rounding:"))
-    name = f"blocks.{bench.layer}.context"
-    if name in resolved.trace:
-        blocks.check_line(resolved.trace.check_step(name))
+    blocks.check_line(resolved.trace.check(bench.layer))
 
 
 def _savings(load: Workload, device: Device) -> None:
