@@ -54,12 +54,19 @@ def run() -> Result:
 @contextmanager
 def server(script: str) -> Iterator[str]:
     """A Streamlit server for a script of this repository, on a free port; yields its address."""
+    with process(script) as (address, _pid):
+        yield address
+
+
+@contextmanager
+def process(script: str, *options: str) -> Iterator[tuple[str, int]]:
+    """As `server`, with further options of Streamlit's; yields the address and the server's process id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), "--server.headless", "true"],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), "--server.headless", "true",
+         *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(120):
@@ -68,10 +75,10 @@ def server(script: str) -> Iterator[str]:
                 break
             except OSError:
                 time.sleep(0.25)
-        yield address
+        yield address, started.pid
     finally:
-        process.terminate()
-        process.wait(timeout=10)
+        started.terminate()
+        started.wait(timeout=10)
 
 
 def _measure(page: Page, address: str, action: Action, ready: str = '[role="gridcell"]') -> tuple[float, float]:

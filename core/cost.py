@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
+import torch
+
 from core.cache import DTYPES
 from core.config import MAX_SIZE, ModelConfig
 from core.devices import Device
 from core.errors import SettingOutOfRange, SizeOutOfRange, UnknownOption
-from core.model import parameter_shapes
+from core.model import Decoder, parameter_shapes
 
 BYTES: dict[str, int] = {name: dtype.itemsize for name, dtype in DTYPES.items()}
+CACHED: dict[str, int] = {**BYTES, "int8": 1}
+# Bytes of one weight as it is stored. Quantised formats add scales, one for each small group of weights; not counted.
+STORED: dict[str, float] = {**CACHED, "int4": 0.5}
 _PART = {"embedding": "embedding", "position_table": "positions", "w_vocab": "head",
          **dict.fromkeys(("wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo"), "attention"),
          **dict.fromkeys(("w_gate", "w_up", "w_down", "w1", "b1", "w2", "b2"), "ffn")}  # all others are a norm's
@@ -28,6 +33,12 @@ def parameters(config: ModelConfig) -> dict[str, int]:
     for name, shape in parameter_shapes(config).items():
         counts[_PART.get(name.rsplit(".", 1)[-1], "norms")] += math.prod(shape)
     return _with_total(counts)
+
+
+def built_parameters(config: ModelConfig) -> int:
+    """The same total, counted from the tensors of the decoder that is built (without memory for them)."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in Decoder(config).parameters())
 
 
 def block_parameters(config: ModelConfig) -> dict[str, int]:
@@ -74,7 +85,7 @@ def flops(
 
 
 def traffic(
-    config: ModelConfig, batch: int, t_new: int, t_past: int = 0, *, bytes_per_weight: int = 2,
+    config: ModelConfig, batch: int, t_new: int, t_past: int = 0, *, bytes_per_weight: float = 2,
     bytes_per_cache: int = 2,
 ) -> dict[str, int]:
     """Bytes that a step must move at least: every weight read once for the whole batch (of the embedding and the
@@ -86,7 +97,7 @@ def traffic(
     weights = {"embedding": rows, "positions": rows if counts["positions"] else 0, "attention": counts["attention"],
                "ffn": counts["ffn"], "norms": counts["norms"], "head": config.vocab * config.width}
     return _with_total({
-        **{part: count * bytes_per_weight for part, count in weights.items()},
+        **{part: math.ceil(count * bytes_per_weight) for part, count in weights.items()},
         "cache_read": kv_cache_bytes(config, batch, keys_read(config, t_new, t_past) - t_new, bytes_per_cache),
         "cache_written": kv_cache_bytes(config, batch, t_new, bytes_per_cache),
     })

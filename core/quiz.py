@@ -25,7 +25,7 @@ class Question(NamedTuple):
     Of projections, "value" asks for the entry of `of` ("q", "k", "v") and "numbers" how many a head's part of its
     matrix holds. "which" asks for the number, from 1, of what `of` names (a head, a KV head, a row)."""
 
-    kind: Literal["value", "largest", "numbers", "count", "which"]
+    kind: Literal["value", "largest", "numbers", "count", "which", "growth"]
     row: int
     column: int
     score: float

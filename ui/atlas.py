@@ -20,6 +20,10 @@ from ui.i18n import N_, _
 from ui.stages import stage
 
 LETTERS = ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L")
+PRESET_NAMES = {
+    "d0": "D0 §13", "gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B (D1 §11)", "llama-2-70b": "LLaMA-2-70B",
+    "llama-3-8b": "Llama-3-8B", "mistral-7b": "Mistral-7B", "qwen2.5-0.5b": "Qwen2.5-0.5B",
+    "smollm2-135m": "SmolLM2-135M"}
 
 # The way of a text, row by row: a caption and the stages in their order; the second and third rows are one block.
 _ROWS = (
@@ -36,14 +40,11 @@ _BESIDE = ("matmul", "sharing", "order", "families", "training", "mistakes", "qu
 
 def size_controls(on_bench: Mapping[str, int]) -> None:
     """Presets, a model's own config.json, and a field for every size; `on_bench` are those of the trace in use."""
-    names = {"d0": "D0 §13", "gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B (D1 §11)", "llama-2-70b": "LLaMA-2-70B",
-             "llama-3-8b": "Llama-3-8B", "mistral-7b": "Mistral-7B", "qwen2.5-0.5b": "Qwen2.5-0.5B",
-             "smollm2-135m": "SmolLM2-135M"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="map-sources"):
-        known = {code: _preset_sizes(code) for code in names}
+        known = {code: _preset_sizes(code) for code in PRESET_NAMES}
         held = {letter: bench_module.map_held(letter, known["d0"][letter]) for letter in LETTERS}
         current = next((code for code, sizes in known.items() if all(held[k] == n for k, n in sizes.items())), None)
-        bench_module.pick(_("Sizes of"), {"": _("your own"), **names}, current or "", _take_preset, key="preset")
+        bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current or "", _take_preset, key="preset")
         st.button(_("The sizes on the bench"), on_click=bench_module.set_map_sizes, args=(_own_width(on_bench),),
                   help=_("Those of the example, toy or model that is chosen in the sidebar."), key="map-bench")
         with st.popover(_("From a config.json")):
@@ -58,15 +59,24 @@ def size_controls(on_bench: Mapping[str, int]) -> None:
 
 def sizes() -> dict[str, int]:
     """The sizes in the fields, axis letter → size. Raises a ConfigError for sizes that cannot work together."""
-    wanted = {letter: bench_module.map_held(letter, default) for letter, default in
-              {**_preset_sizes("d0"), "Dh": 0}.items()}
+    wanted = _wanted()
+    return shapes.sizes(config(), Inputs(wanted["B"], wanted["T"]))
+
+
+def _wanted() -> dict[str, int]:
+    return {letter: bench_module.map_held(letter, default) for letter, default in
+            {**_preset_sizes("d0"), "Dh": 0}.items()}
+
+
+def config() -> ModelConfig:
+    """A model with the sizes in the fields: RMSNorm, a gated feed-forward, no biases and no position table. Raises a
+    ConfigError for sizes that cannot work together."""
+    wanted = _wanted()
     rest: dict[str, Any] = {"kv_heads": wanted["Hkv"], "ffn_width": wanted["F"], "vocab": wanted["V"],
                             "layers": wanted["L"], "max_positions": wanted["T"], "positions": "none"}
     if wanted["Dh"]:
-        config = ModelConfig(width=wanted["D"], heads=wanted["H"], head_dim=wanted["Dh"], **rest)
-    else:
-        config = ModelConfig.from_width(width=wanted["D"], heads=wanted["H"], **rest)
-    return shapes.sizes(config, Inputs(wanted["B"], wanted["T"]))
+        return ModelConfig(width=wanted["D"], heads=wanted["H"], head_dim=wanted["Dh"], **rest)
+    return ModelConfig.from_width(width=wanted["D"], heads=wanted["H"], **rest)
 
 
 def first_sizes() -> dict[str, int]:

@@ -50,6 +50,7 @@ NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "s
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
             "moved": (0, rotation.FARTHEST), "asking": (1, _MANY), "answering": (1, _MANY), "together": (0, _MANY),
+            "cB": (1, MAP_LIMITS["B"][1]), "cT": (1, MAP_LIMITS["T"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 # The choices that the numbers on screen depend on; a state file carries them.
@@ -479,6 +480,12 @@ def slider(label: str, key: str, *, step: int = 1, **more: Any) -> int:
     low, high = NUMBERS[key]
     return int(st.slider(label, min_value=low, max_value=high, value=low, step=step, key=key, bind="query-params",
                          persist_state="session", **more))
+
+
+def notch(label: str, key: str, options: Sequence[int], default: int, **more: Any) -> int:
+    """A slider over a few whole numbers, bound to the address under `key`."""
+    return int(st.select_slider(label, options, value=default, key=key, bind="query-params", persist_state="session",
+                                **more))
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

@@ -69,9 +69,10 @@ def presenter_switch() -> None:
         st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
-def shape_strip(slug: str, trace: Trace) -> None:
-    """The main line with axis letters in their colours, this stage lit, and the sizes that this trace has."""
-    sizes = trace.sizes
+def shape_strip(slug: str, shown: Trace | Mapping[str, int]) -> None:
+    """The main line with axis letters in their colours, this stage lit, and the sizes that the trace has (or those
+    given)."""
+    sizes = shown.sizes if isinstance(shown, Trace) else shown
     boxes = []
     for names, axes, slugs in _near(slug):
         symbol = " ".join(map(i18n.symbol, names.split()))
@@ -149,10 +150,10 @@ def _loading() -> None:
     st.progress(progress.fraction or 0.0, text=text)
 
 
-def formula(symbols: str, numbers: str) -> None:
-    """A formula in symbols, and again with the current numbers put in ("" for none); both in LaTeX."""
+def formula(symbols: str, *numbers: str) -> None:
+    """A formula in symbols, and again with the current numbers put in ("" for none); all in LaTeX."""
     with st.container(horizontal=True, key="formula"):
-        for text in filter(None, (symbols, numbers)):
+        for text in filter(None, (symbols, *numbers)):
             st.markdown(f"$\\displaystyle {i18n.in_latex(text)}$")
 
 
@@ -291,6 +292,13 @@ def share(
 ) -> None:
     """The link that restores this page, a state file when it would be too long, and the numbers as a file: those of the
     layer, of the tensors in `names`, or `numbers` that are not of the trace."""
+    share_file(_("All numbers of this page (.npz)"),
+               lambda: npz(_arrays(trace, bench.layer, names) if numbers is None else numbers), f"{trace.source}.npz",
+               key=key)
+
+
+def share_file(label: str, data: Callable[[], bytes], file_name: str, *, key: str) -> None:
+    """As `share`, with the file of numbers given."""
     link = bench_module.share_link()
     if link:
         st.caption(_("This address opens the same page, with edits, pinned cell and language:"))
@@ -300,9 +308,7 @@ def share(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button(_("Save the edits as a file"), state_file.saved(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
-        st.download_button(_("All numbers of this page (.npz)"),
-                           lambda: npz(_arrays(trace, bench.layer, names) if numbers is None else numbers),
-                           file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
+        st.download_button(label, data, file_name=file_name, mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
         state_file.take(file.file_id, file.getvalue())

@@ -12,6 +12,7 @@ outlive the run and the session: they return values, never texts, or take the la
 from __future__ import annotations
 
 import gettext as _gettext
+import threading
 from contextvars import ContextVar
 from functools import lru_cache
 from io import BytesIO
@@ -49,6 +50,7 @@ DEFAULT = "en"
 
 # Outside a session (a script, a unit test) they are kept here.
 _outside: ContextVar[tuple[str, str]] = ContextVar("language, notation", default=(DEFAULT, letters.DEFAULT))
+_run = threading.local()  # what the session of this thread's run uses
 
 
 def languages() -> dict[str, str]:
@@ -66,26 +68,38 @@ def use(lang: str, notation: str = letters.DEFAULT) -> None:
     """Set language and notation of this session (outside one, of this context). ValueError for an unknown code."""
     if lang not in _LANGUAGES or notation not in letters.NOTATIONS:
         raise ValueError(f"unknown language {lang!r} or notation {notation!r}")
-    if get_script_run_ctx(suppress_warning=True) is None:
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
         _outside.set((lang, notation))
     else:
         # In the session, not in a context variable: a fragment's rerun has its own thread and skips app.py.
         st.session_state[_SESSION_KEY] = lang
         st.session_state[_NOTATION_KEY] = notation
+        _run.held = context, (lang, notation)
+
+
+def _in_use() -> tuple[str, str]:
+    """Language and notation; read from the session once for each thread, since a page asks for them hundreds of times
+    and a thread runs scripts of one session only."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return _outside.get()
+    held: tuple[object, tuple[str, str]] | None = getattr(_run, "held", None)
+    if held is None or held[0] is not context:
+        state = st.session_state
+        held = context, (str(state.get(_SESSION_KEY, DEFAULT)), str(state.get(_NOTATION_KEY, letters.DEFAULT)))
+        _run.held = held
+    return held[1]
 
 
 def current() -> str:
     """The code of the language in use."""
-    if get_script_run_ctx(suppress_warning=True) is None:
-        return _outside.get()[0]
-    return str(st.session_state.get(_SESSION_KEY, DEFAULT))
+    return _in_use()[0]
 
 
 def notation() -> str:
     """The code of the notation in use."""
-    if get_script_run_ctx(suppress_warning=True) is None:
-        return _outside.get()[1]
-    return str(st.session_state.get(_NOTATION_KEY, letters.DEFAULT))
+    return _in_use()[1]
 
 
 def symbol(name: str, *, transposed: bool = False) -> str:

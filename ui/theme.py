@@ -109,6 +109,27 @@ def format_significant(x: float) -> str:
     return f"{x:.4g}".replace("e-0", "e-").replace("e+0", "e")
 
 
+_PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E", 21: "Z", 24: "Y"}
+
+
+def quantity(x: float, unit: str = "") -> str:
+    """An amount, 0 or more, with three digits and a prefix that is a power of ten: "640", "13.5 GB", "7.01 ms". Whole
+    numbers below 1000 are written in full."""
+    if x == 0 or (x < 1000 and float(x).is_integer()):
+        return f"{x:.0f} {unit}".rstrip()
+    rounded = Decimal(f"{Decimal(x):.2e}")
+    power = min(max(rounded.adjusted() // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    digits = f"{rounded.scaleb(-power):.3g}" if rounded.scaleb(-power) < 1000 else f"{rounded.scaleb(-power):.0f}"
+    return f"{digits} {_PREFIXES[power]}{unit}".rstrip()
+
+
+def percent(share: float) -> str:
+    """A part of a whole: "62 %", "0.3 %", "≈0 %"."""
+    if 0 < share < 0.0005:
+        return f"{ALMOST_ZERO} %"
+    return f"{share * 100:.0f} %" if share >= 0.0995 or share == 0 else f"{share * 100:.1f} %"
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 
@@ -169,3 +190,8 @@ def blend_colours() -> dict[str, str]:
 def wave_colours() -> list[str]:
     """Colours of up to four curves that are shown together, told apart by the colour-blind."""
     return ["#3b82c4", "#c9702b", "#808890", "#2c9c7a"]
+
+
+def roofline_colours() -> dict[str, str]:
+    """Colours of the roofline; the symbols tell the passes apart as well."""
+    return {"roof": "#808890", "batches": "#c9702b", "decode": "#c9702b", "prefill": "#3b82c4"}

@@ -1,0 +1,193 @@
+"""The page on costs through AppTest: its numbers are the core's, in both languages, for every model and setting."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import cost, ledger
+from core.config import PRESETS, ModelConfig
+from core.devices import DEVICES
+from core.ledger import Workload
+from core.shapes import MODELS
+from core.timing import Timing
+from core.toy import ToySizes, toy
+from tests.ui.test_pages import arrived, everything, messages, opened
+from ui import costs, measuring
+from ui.measuring import Measured, Measurement
+from ui.theme import percent, quantity
+
+PAGE = "pages/inference/cost.py"
+SECTIONS = ("crossover", "sharing", "fused", "savings", "machine", "wrong", "code", "share", "predict")
+LLAMA = Workload(PRESETS["llama-2-7b"], 1, 2048)
+
+
+def cost_page(**parts: str) -> AppTest:
+    at = opened(PAGE, **parts)
+    assert not at.exception
+    return at
+
+
+def unfolded(**parts: str) -> AppTest:
+    at = cost_page(**parts)
+    for key in SECTIONS:
+        at.session_state[f"open-{key}"] = True
+    at.run()
+    assert not at.exception
+    return at
+
+
+def tables(at: AppTest) -> list[list[list[str]]]:
+    """Every table of the page: rows of texts."""
+    found = [element.proto.body for element in at.get("html") if 'class="ledger"' in element.proto.body]
+    return [[[html.unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall("<t[hd].*?</t[hd]>", row)]
+             for row in re.findall("<tr.*?</tr>", body)] for body in found]
+
+
+def assert_ledger(at: AppTest, load: Workload) -> None:
+    """The first table holds the ledger's numbers, in its order."""
+    lines = [line for line in ledger.ledger(load) if any(line[1:])]
+    units = ("", "FLOP", "B", "FLOP", "B")
+    wanted = [[quantity(value, unit) if value else "" for value, unit in zip(line[1:], units, strict=True)]
+              for line in lines]
+    assert [row[1:] for row in tables(at)[0][2:]] == wanted
+
+
+def test_it_opens_with_the_model_of_d1() -> None:
+    at = cost_page(lang="en")
+    assert messages(at) == []
+    assert_ledger(at, LLAMA)
+    assert "6,738,415,616 parameters by formula, 6,738,415,616 in the tensors" in at.caption[-1].value
+    assert tables(at)[0][-1] == ["Total", "6.74 G", "28.7 TFLOP", "14.3 GB", "14.3 GFLOP", "14.3 GB"]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_shows_its_own_numbers_in_every_section(model: str, lang: str) -> None:
+    at = unfolded(lang=lang, model=model, cT="600", cB="8", wtype="int4", ctype="int8", device="h100")
+    assert messages(at) == []
+    load = Workload(MODELS[model].config, 8, 600, "int4", "int8")
+    assert_ledger(at, load)
+    assert len(tables(at)) == 8
+    moved = [cost.attention_traffic(load.config, 8, 600, bytes_per_element=1, fused=fused)["total"]
+             for fused in (False, True)]
+    assert [row[-1] for row in tables(at)[5][1:]] == [quantity(amount, "B") for amount in moved]
+    assert "result = {" in at.code[0].value
+
+
+def test_controls_change_the_numbers() -> None:
+    at = cost_page(lang="en")
+    at.number_input(key="cT").set_value(4096).run()
+    assert_ledger(at, LLAMA._replace(tokens=4096))
+    at.select_slider(key="cB").set_value(64).run()
+    assert_ledger(at, LLAMA._replace(tokens=4096, batch=64))
+    at.selectbox(key="wtype").set_value("int8").run()
+    at.selectbox(key="device").set_value("rtx-4090").run()
+    load = LLAMA._replace(tokens=4096, batch=64, weights="int8")
+    assert_ledger(at, load)
+    found = ledger.estimate(load, "decode", DEVICES["rtx-4090"])
+    assert tables(at)[1][2][4] == quantity(found.seconds, "s")
+    assert "cannot hold them" in everything(at)
+    assert not at.exception
+
+
+def test_the_sizes_of_the_map_and_of_the_bench() -> None:
+    sizes = {"mD": "48", "mH": "6", "mHkv": "2", "mF": "100", "mV": "77", "mL": "3"}
+    config = ModelConfig.from_width(width=48, heads=6, kv_heads=2, ffn_width=100, vocab=77, layers=3, max_positions=4,
+                                    positions="none")
+    assert_ledger(cost_page(lang="en", model="map", cT="9", **sizes), Workload(config, 1, 9))
+    at = cost_page(lang="en", model="bench", source="toy", D="16", H="4", Hkv="2", cT="5")
+    assert_ledger(at, Workload(toy(ToySizes(width=16, heads=4, kv_heads=2), 0).config, 1, 5))
+
+
+def test_sizes_that_cannot_work_say_why_and_the_page_stands() -> None:
+    at = cost_page(lang="zh", model="map", mD="8", mH="3")
+    assert "D = 8" in at.error[0].value
+    assert_ledger(at, LLAMA)
+
+
+@pytest.mark.parametrize("parts", [
+    {"cT": "0"}, {"cT": "1e9"}, {"cT": "abc"}, {"cB": "-1"}, {"cB": "99999"}, {"cB": "x"}])
+def test_numbers_that_cannot_be_are_left_out_and_told(parts: dict[str, str]) -> None:
+    assert len(arrived(lang="en", **parts).warning) == 1
+    assert_ledger(cost_page(lang="en", **parts), LLAMA)
+
+
+@pytest.mark.parametrize("parts", [
+    {"cB": "3"}, {"model": "x"}, {"device": "here"}, {"wtype": "int3"}, {"ctype": "int4"}, {"shared": "x"},
+    {"part": "norms"}, {"slip": "x"}])
+def test_unknown_choices_leave_the_page_as_it_opens(parts: dict[str, str]) -> None:
+    assert_ledger(unfolded(lang="en", **parts), LLAMA)
+
+
+@pytest.mark.parametrize("slip", ledger.SLIPS)
+def test_mistakes_are_carried_out(slip: str) -> None:
+    at = unfolded(lang="en", slip=slip, cB="16")
+    found = ledger.slip(LLAMA._replace(batch=16), DEVICES["a100"], slip)
+    assert tables(at)[-1][1][1:3] == [quantity(found.right, found.unit), quantity(found.wrong, found.unit)]
+
+
+def test_another_notation_renames_the_letters() -> None:
+    text = everything(unfolded(lang="en", notation="hf")) + str(tables(cost_page(lang="en", notation="hf")))
+    assert "q_proj.weightᵀ" in text
+    assert "WQ" not in text
+
+
+def test_predicted_stands_beside_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With times of a clock of our own: what is predicted is the roofline of the ceilings."""
+    found = Measured(DEVICES["desktop-cpu"], PRESETS["smollm2-135m"], "float32", [Timing(8, 64, 5.0, 0.25)], None)
+    done = Measurement()
+    done.result = found
+    monkeypatch.setattr(measuring, "measurement", lambda: done)
+    at = unfolded(lang="en", device="here")
+    load = Workload(PRESETS["smollm2-135m"], 8, 64, "float32", "float32")
+    least = [ledger.estimate(load, kind, found.ceilings).seconds for kind in ledger.PASSES]
+    rows = next(table for table in tables(at) if table[0][-1] == "measured ÷ predicted")[1:]
+    assert [row[2:4] for row in rows] == [[quantity(least[0], "s"), "5 s"], [quantity(least[1], "s"), "250 ms"]]
+    assert rows[1][4] == f"×{0.25 / least[1]:.2f}"
+
+
+def test_the_file_holds_the_ledger_in_full() -> None:
+    lines = costs.as_csv(ledger.ledger(LLAMA)).decode().splitlines()
+    assert lines[0] == "part,parameters,prefill_flops,prefill_bytes,decode_flops,decode_bytes"
+    assert lines[-1] == "total," + ",".join(map(str, ledger.ledger(LLAMA)[-1][1:]))
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (13_476_831_232, "13.5 GB"), (999_999, "1.00 MB"),
+    (0.007008, "7.01 mB"), (1e25, "10.0 YB"), (5e-11, "0.0500 nB"), (1.5, "1.50 B"), (4.6e-5, "46.0 µB")])
+def test_quantities(value: float, text: str) -> None:
+    assert quantity(value, "B") == text
+
+
+@pytest.mark.parametrize(("share", "text"), [
+    (0.0, "0 %"), (1e-5, "≈0 %"), (0.0066, "0.7 %"), (0.0999, "10 %"), (0.617, "62 %"), (1.0, "100 %")])
+def test_percentages(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_the_measurement_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second start while it runs, or after it, changes nothing; a machine without a model keeps its ceilings."""
+    ran: list[Any] = []
+    monkeypatch.setattr(measuring, "measure_ceilings", lambda: ran.append(1) or DEVICES["desktop-cpu"])
+
+    class NoModel:
+        def model(self) -> None:
+            raise ledger.UnknownOption("model", "none", [])
+
+    clock = Measurement()
+    clock.start(NoModel())  # type: ignore[arg-type]
+    for _ in range(200):
+        if clock.result is not None:
+            break
+        measuring.time.sleep(0.01)
+    clock.start(NoModel())  # type: ignore[arg-type]
+    assert ran == [1]
+    assert clock.fraction is None
+    assert clock.result is not None
+    assert clock.result.ceilings is DEVICES["desktop-cpu"]
+    assert isinstance(clock.result.problem, ledger.UnknownOption)
