@@ -1,5 +1,6 @@
 // Alt+PageUp and Alt+PageDown follow the header's links to the previous and the next page. In the presenter's view
-// PageUp and PageDown alone do so too: these are the keys that a hand-held presenter sends.
+// PageUp and PageDown alone do so too: these are the keys that a hand-held presenter sends. The long menu shows where
+// one is.
 const KEYS = { PageUp: (text) => text.startsWith("‹"), PageDown: (text) => text.endsWith("›") };
 // Where these keys have a meaning of their own.
 const BUSY = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=slider], [role=listbox], [role=dialog] *";
@@ -20,6 +21,7 @@ function onKey(event) {
 
 export default function () {
   document.addEventListener("keydown", onKey);            // the same function: added once, however often this runs
+  document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
   for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
   return () => document.removeEventListener("keydown", onKey);
 }
