@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from core import embedding, rows, worked
 from core.toy import ToySizes, toy
-from tests.browser.on_page import STRINGS, SWEEP, choose, dock, edit, settled, unfold, wait_for_slice
+from tests.browser.on_page import STRINGS, SWEEP, choose, dock, edit, serious, settled, unfold, wait_for_slice
 from ui.theme import format_number
 
 ROOT = Path(__file__).parents[2]
@@ -181,3 +181,10 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(
     settled(page)
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
+    page = visit(open_page(color_scheme=scheme), f"{url}/embedding?lang=en")
+    settled(page)
+    assert serious(page) == []

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import matmul, worked
-from tests.browser.on_page import SWEEP, choose, dock, fill, settled, unfold
+from tests.browser.on_page import SWEEP, choose, dock, fill, serious, settled, unfold
 from ui.theme import format_number
 
 ROOT = Path(__file__).parents[2]
@@ -153,3 +153,10 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(
     page = visit(open_page(viewport={"width": 390, "height": 844}),
                  f"{url}/matmul?lang={lang}&left=[2,1,3,2]&right=[1,3,2,4]")
     assert main(page).evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
+    page = visit(open_page(color_scheme=scheme), f"{url}/matmul?lang=en&left=[3,2]&right=[3,4]")
+    settled(page)
+    assert serious(page) == []

@@ -13,7 +13,7 @@ from core import live, tokens_practice, worked
 from core.live import Live
 from core.live.merges import Merger, PreToken
 from core.toy_text import ToyTokenizer
-from tests.browser.on_page import settled, unfold
+from tests.browser.on_page import serious, settled, unfold
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
@@ -195,3 +195,10 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(
     settled(page)
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
+    page = visit(open_page(color_scheme=scheme), url, MIXED)
+    settled(page)
+    assert serious(page) == []

@@ -201,6 +201,9 @@ def test_payload_is_json_without_nan_and_hidden_values_stay_in_python() -> None:
         {"rows": Axis("Z")},
         {"rows": Axis("T", labels=["a"])},
         {"cols": Axis("T", offset=2, total=3)},
+        {"rows": Axis("V", places=[1], total=9)},
+        {"rows": Axis("V", places=[1, 1], total=9)},
+        {"cols": Axis("V", places=[0, 1], total=9)},
     ],
     ids=repr,
 )

@@ -19,7 +19,11 @@ export function value(f, i, j) { return has(f, i, j) ? f.v[(i - f.r0) * f.nc + j
 // Rows that were brought together, and those that count from 0, have numbers of their own.
 export function rowNumber(f, i) { return f.rows.places ? f.rows.places[i - f.r0] : i + 1; }
 function rowKey(f, i) { return f.rows.places ? rowNumber(f, i) : i; }
-export function rowAt(f, key) { const k = f.rows.places?.indexOf(key) ?? key; return f.rows.places && k >= 0 ? k + f.r0 : k; }
+export function rowAt(f, key) {
+  if (!f.rows.places) return key;
+  const k = f.rows.places.indexOf(key);
+  return k < 0 ? k : f.r0 + k;
+}
 export function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${rowKey(f, i)},${j}`; }
 export function isEdited(s, f, i, j) { return s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
 // What made the cell: a cell that was edited by hand does not follow its frame's rule.
