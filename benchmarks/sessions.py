@@ -44,12 +44,11 @@ class Lesson(NamedTuple):
 async def on_worked(student: Student, number: int, turn: int) -> float:
     """Type a number that no other student has, or move the decimals; then look whose number is on the page."""
     own = float(1000 * (number + 1) + turn - turn % 2)
-    key = next(key for key, shown in student.elements.items() if shown.element.WhichOneof("type") == "bidi_component")
     if turn % 2:
         seconds = await student.change("decimals", string_array_value=[str(2 + turn // 2 % 2)])
     else:
-        seconds = await student.edit(key, own, turn + 1)
-    found = first_number(student.sent(key))
+        seconds = await student.edit(student.equation, own, turn + 1)
+    found = first_number(student.sent(student.equation))
     if found != own:
         student.errors.append(f"student {number} typed {own:g} and sees {found:g}")
     return seconds

@@ -74,6 +74,12 @@ class Student:
             parameters = dict(parse_qsl(self._query)) | {key: content[0] if isinstance(content, list) else str(content)}
             self._query = urlencode(parameters)
 
+    @property
+    def equation(self) -> str:
+        """The key of the first equation on the page."""
+        return next(key for key, shown in self.elements.items()
+                    if shown.element.WhichOneof("type") == "bidi_component")
+
     def sent(self, key: str) -> dict[str, Any]:
         """What the equation with that key was sent."""
         found: dict[str, Any] = json.loads(self.elements[key].element.bidi_component.json)
