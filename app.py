@@ -11,6 +11,7 @@ PAGES = {
     "start": ["pages/start/home.py"],
     "attention": ["pages/attention/projections.py", "pages/attention/scores.py", "pages/attention/mask.py",
                   "pages/attention/mixing.py"],
+    "inference": ["pages/inference/generation.py", "pages/inference/kv_cache.py"],
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")

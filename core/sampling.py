@@ -79,21 +79,21 @@ def distribution(
 def draw(steps: SamplingSteps, u: Tensor | float) -> Tensor:
     """The token at `u` in [0, 1), one number or (B,): probabilities laid end to end in the order of the vocabulary, the
     first token whose cumulative sum exceeds u -> ids () or (B,). Raises SettingOutOfRange for another u."""
-    cumulative = _cumulative(steps)  # (…, V)
+    ends = cumulative(steps)  # (…, V)
     point = torch.as_tensor(u, dtype=torch.float64)
     if not bool(((point >= 0) & (point < 1)).all()):
         raise SettingOutOfRange("u", u, "0 ≤ u < 1")
-    return _at(cumulative, point.to(cumulative.device).expand(cumulative.shape[:-1])[..., None]).squeeze(-1)
+    return _at(ends, point.to(ends.device).expand(ends.shape[:-1])[..., None]).squeeze(-1)
 
 
 def draws(steps: SamplingSteps, n: int, seed: int) -> Tensor:
     """How often each token comes up in `n` seeded draws: counts (…, V), to hold against n · probabilities."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise SettingOutOfRange("n", n, "n ≥ 1")
-    cumulative = _cumulative(steps)
-    points = uniform(torch.Generator().manual_seed(seed), *cumulative.shape[:-1], n).to(cumulative.device)
-    tokens = _at(cumulative, points)  # (…, n)
-    counts = torch.zeros(cumulative.shape, dtype=torch.long, device=cumulative.device)
+    ends = cumulative(steps)
+    points = uniform(torch.Generator().manual_seed(seed), *ends.shape[:-1], n).to(ends.device)
+    tokens = _at(ends, points)  # (…, n)
+    counts = torch.zeros(ends.shape, dtype=torch.long, device=ends.device)
     return counts.scatter_add_(-1, tokens, torch.ones_like(tokens))
 
 
@@ -169,12 +169,13 @@ def _without(scores: Tensor, out: Tensor) -> Tensor:
     return scores.masked_fill(out, NEG_INF)
 
 
-def _cumulative(steps: SamplingSteps) -> Tensor:
-    """Cumulative probabilities (…, V) in float64; the last is 1 up to rounding, and made exactly 1 by division."""
-    cumulative = steps.probabilities.double().cumsum(dim=-1)
-    return cumulative / cumulative[..., -1:]
+def cumulative(steps: SamplingSteps) -> Tensor:
+    """Where each token's part of the unit interval ends: cumulative probabilities (…, V) in float64; the last is 1 up
+    to rounding, and made exactly 1 by division."""
+    sums = steps.probabilities.double().cumsum(dim=-1)
+    return sums / sums[..., -1:]
 
 
-def _at(cumulative: Tensor, points: Tensor) -> Tensor:
+def _at(ends: Tensor, points: Tensor) -> Tensor:
     """The first token whose cumulative sum exceeds the point: (…, V), (…, n) -> (…, n)."""
-    return torch.searchsorted(cumulative, points.contiguous(), right=True)
+    return torch.searchsorted(ends, points.contiguous(), right=True)

@@ -48,10 +48,12 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "new": (1, _MANY), "chunk": (0, _MANY), "top_k": (0, MAP_LIMITS["V"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
+_FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
 _SAVED = ("source", "example", "text")
-_SWITCHES = ("presenter", "transpose", "scale")
+_SWITCHES = ("presenter", "transpose", "scale", "cache")
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def begin(locale: str | None) -> list[str]:
             notices.append("pin_dropped")
     if _arrived("window"):
         st.session_state["_window"] = address.unpack_window(st.query_params.get("window", ""))
-    unsound = [key for key in (*_NUMBERS, *_SWITCHES) if _arrived(key) and not _sound(key)]
+    unsound = [key for key in (*_NUMBERS, *_FRACTIONS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
         notices.append("unknown_choice")
@@ -164,6 +166,19 @@ def _early(key: str, default: int) -> int:
     raw = st.query_params.get(key, "")
     low, high = _NUMBERS[key]
     return int(raw) if raw.isascii() and raw.isdecimal() and low <= int(raw) <= high else default
+
+
+def held(key: str, default: Any) -> Any:
+    """The value of a bound switch or number before its widget is drawn."""
+    if key in st.session_state:
+        return st.session_state[key]
+    raw = st.query_params.get(key, "")
+    if not raw or not _sound(key):
+        return default
+    number = read_number(raw)
+    if number is None:
+        return raw.lower() == "true"
+    return number if key in _FRACTIONS else int(number)
 
 
 # Edits.
@@ -371,6 +386,30 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     return int(value if value is not None else default)
 
 
+def fraction(label: str, key: str, default: float, *, step: float, where: Any = st, **more: Any) -> float:
+    """A number field for a real number, bound to the address; its range is that of `_FRACTIONS`."""
+    low, high = _FRACTIONS[key]
+    value = where.number_input(label, min_value=low, max_value=high, value=default, step=step, key=key,
+                               bind="query-params", persist_state="session", **more)
+    return float(value if value is not None else default)
+
+
+def switch(label: str, key: str, *, where: Any = st, **more: Any) -> bool:
+    """A toggle that is on by default, bound to the address."""
+    return bool(where.toggle(label, value=True, key=key, bind="query-params", persist_state="session", **more))
+
+
+def place_of(label: str, count: int, *, newest: bool) -> int:
+    """Which of `count` things done so far is looked at, from 0: a slider that jumps to the last when `newest`."""
+    held = st.session_state.get("_place", count)
+    if newest or not 1 <= held <= count:
+        held = count
+    st.session_state["_place"] = held
+    if count > 1:
+        held = st.slider(label, min_value=1, max_value=count, step=1, key="_place", label_visibility="collapsed")
+    return int(held) - 1
+
+
 def size_range(letter: str) -> tuple[int, int, int]:
     """Lowest, highest and default value of a toy size."""
     name = SIZE_LETTERS[letter]
@@ -451,8 +490,8 @@ def _sound(key: str) -> bool:
         return True
     if key in _SWITCHES:
         return value.lower() in ("true", "false")
-    number, (low, high) = read_number(value), _NUMBERS[key]
-    return number is not None and number.is_integer() and low <= number <= high
+    number, (low, high) = read_number(value), _FRACTIONS.get(key) or _NUMBERS[key]
+    return number is not None and (key in _FRACTIONS or number.is_integer()) and low <= number <= high
 
 
 def _drop(keys: Sequence[str]) -> None:

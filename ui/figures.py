@@ -8,10 +8,14 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.blend import Plane
+from core.candidates import Candidates
 from core.experiments import ScaleRow
 
 _HEIGHT = 320
 _MARKER = 12
+_ROW = 30  # pixels for each bar
+_BAR = 2 / 5  # of a row
+_ROOM_FOR_LABEL = 1 / 12  # of the unit interval
 _DASH = {"predicted": "dot"}  # besides colour, so that the curves are told apart without it
 _MODE = {"predicted": "lines", "measured": "markers"}
 _SYMBOL = {"unscaled": "diamond"}
@@ -83,4 +87,41 @@ def blend_plane(
     figure.update_yaxes(title_text=words["y"], scaleanchor="x")
     figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
+    return figure
+
+
+def next_token(
+    found: Candidates, u: float, *, labels: Sequence[str], words: Mapping[str, str], colours: Mapping[str, str],
+) -> go.Figure:
+    """Two panels: the candidates as bars, as the model gave them and after the settings, all other tokens together as
+    the last bar; and the unit interval, on which each candidate has its part and `u` is marked.
+
+    `labels` name the candidates in order; `words` has "plain", "probability", "others", "interval" and "draw", `colours`
+    "plain", "probability", "others", "draw".
+    """
+    figure = make_subplots(rows=2, cols=1, row_heights=[0.8, 0.2], vertical_spacing=0.16)
+    places = list(range(len(found.top) + 1))
+    bars = {"plain": [*(one.plain for one in found.top), found.others_plain],
+            "probability": [*(one.probability for one in found.top), found.others_probability]}
+    for name, values in bars.items():
+        figure.add_trace(go.Bar(x=values, y=places, orientation="h", name=words[name], marker_color=colours[name],
+                                width=_BAR, offset=-_BAR if name == "plain" else 0, text=[f"{value:.3f}" for value in values], textposition="outside", cliponaxis=False),
+                         row=1, col=1)
+    figure.update_yaxes(tickvals=places, ticktext=[*labels, words["others"]], autorange="reversed", row=1, col=1)
+    figure.update_xaxes(range=[0, 1.12], row=1, col=1)
+    figure.add_trace(go.Bar(x=[1.0], y=[0], orientation="h", marker_color=colours["others"], showlegend=False,
+                            hoverinfo="skip"), row=2, col=1)
+    for label, one in zip(labels, found.top, strict=True):
+        figure.add_trace(go.Bar(
+            x=[one.end - one.start], base=[one.start], y=[0], orientation="h", name=label, showlegend=False,
+            marker={"color": colours["probability"], "line": {"width": 1, "color": colours["others"]}},
+            text=[label] if one.end - one.start > _ROOM_FOR_LABEL else None, textposition="inside"), row=2, col=1)
+    figure.add_trace(go.Scatter(x=[u], y=[0], mode="markers", name=words["draw"], marker={
+        "color": colours["draw"], "symbol": "line-ns-open", "size": 34, "line": {"width": 3}}), row=2, col=1)
+    figure.update_yaxes(visible=False, row=2, col=1)
+    figure.update_xaxes(range=[0, 1.12], title_text=words["interval"], row=2, col=1)
+    figure.update_layout(height=_ROW * len(places) + _HEIGHT // 2, barmode="overlay", bargap=0.25, dragmode=False,
+                         margin={"l": 40, "r": 10, "t": 10, "b": 40},
+                         legend={"orientation": "h", "yanchor": "bottom", "y": 1})
+    figure.update_traces(selector={"type": "bar", "orientation": "h"}, textfont_size=12)
     return figure

@@ -100,6 +100,23 @@ def format_difference(x: float) -> str:
     return "0" if x == 0 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
+def format_seconds(x: float) -> str:
+    """A time with three digits, in the unit that suits it: "1.23 s", "45.6 ms", "0.789 ms"."""
+    value, unit = (x, "s") if x >= 1 else (x * 1e3, "ms")
+    return f"{value:.3g} {unit}"
+
+
+def format_bytes(x: float) -> str:
+    """A number of bytes: in full below 10⁴, else in KiB, MiB … with three digits: "640 B", "23.4 MiB"."""
+    if x < 1e4:
+        return f"{x:.0f} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        x /= 1024
+        if x < 1000 or unit == "TiB":
+            break
+    return f"{x:.3g} {unit}"
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 
@@ -155,3 +172,8 @@ def curve_colours() -> dict[str, str]:
 def blend_colours() -> dict[str, str]:
     """Colours of the picture of a blend; the symbols tell them apart as well."""
     return {"values": "#808890", "outputs": "#3b82c4", "row": "#3b82c4", "chosen": "#c9702b"}
+
+
+def candidate_colours() -> dict[str, str]:
+    """Colours of the next token's candidates and of the draw."""
+    return {"plain": "#a7b3bf", "probability": "#3b82c4", "others": "#a7b3bf", "draw": "#c9702b"}

@@ -50,7 +50,8 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say.
+    ones do not follow their rule the edits say. Of the rows (columns when `transposed`) those from `fresh` on, (first, role),
+    are new in this step and in the colour of that role; those from `filled` on hold nothing yet and stay blank.
     """
 
     id: str
@@ -69,6 +70,8 @@ class Frame:
     row_sums: bool = False
     cut: bool = False
     compact: bool = False
+    fresh: tuple[int, str] | None = None
+    filled: int | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -124,6 +127,8 @@ class Frame:
             "row_sums": self.row_sums,
             "cut": self.cut,
             "compact": self.compact,
+            "fresh": list(self.fresh) if self.fresh else None,
+            "filled": self.filled,
         }
 
 
@@ -288,6 +293,8 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "edit_hint": _("double-click or type to change it"),
         "hidden": _("hidden"),
         "blank": _("not computed yet"),
+        "unwritten": _("not written yet"),
+        "fresh": _("new in this step"),
         "terms": _("{n} terms"),
         "subtotal": _("{sum} (terms {a}–{b})"),
         "rounded": _("The printed digits are rounded; the result uses the full values."),

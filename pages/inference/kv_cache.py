@@ -1,0 +1,1 @@
+"""KV cache: what it holds, and how it grows."""

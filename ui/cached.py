@@ -1,0 +1,76 @@
+"""Frames of a step that goes on from a cache: the new rows against all cached ones, and the cache itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ui import bench as bench_module
+from ui.equation import Axis, Frame, Rule
+from ui.i18n import _
+from ui.views import View
+
+
+def fresh(view: View) -> int | None:
+    """The first row of K and V that is new in this step; None in a pass without a cache."""
+    past = view.name("k_past")
+    return int(view.trace[past].shape[2]) if past in view.trace else None
+
+
+def _new(view: View, letter: str) -> tuple[int, str] | None:
+    """The mark of new rows in a frame of K or V."""
+    first = fresh(view)
+    return None if first is None else (first, {"k": "key", "v": "value"}[letter])
+
+
+def _few(frame: Frame, rows: int) -> Frame:
+    """A frame whose rows are those of the new tokens only: their number stands in place of T."""
+    return replace(frame, rows=replace(frame.rows, letter=str(rows)))
+
+
+def attention(view: View, *, last: str = "context") -> tuple[list[Frame], list[Rule]]:
+    """Q of the new rows × Kᵀ of all rows, and on to `last` ("scaled" or "context"); of very long texts a window."""
+    trace, name = view.trace, view.name
+    q, k = trace.steps[name("scores")].reads
+    v = trace.steps[name("context")].reads[1]
+    keys = bench_module.window("T", trace[k].shape[2])
+    frames = [view.frame("q", q, words=(_("query: asks ↓"), "")),
+              view.frame("k", k, transposed=True, sign="×", words=(_("key: answers →"), ""), part=keys,
+                         fresh=_new(view, "k")),
+              view.frame("scores", name("scores"), sign="=", columns=keys),
+              view.frame("scaled", name("scaled"), sign=f"÷ {view.root()} =", columns=keys)]
+    ids = {q: "q", k: "k", name("scores"): "scores", name("scaled"): "scaled"}
+    made = ["scores", "scaled"]
+    if last == "context":
+        if bool((trace["mask"] != 0).any()):
+            frames += [view.frame("mask", "mask", sign="+", columns=keys),
+                       view.frame("masked", name("masked"), sign="=", columns=keys)]
+            ids |= {"mask": "mask", name("masked"): "masked"}
+            made.append("masked")
+        else:
+            ids[name("masked")] = "scaled"  # a single new row may read every key, so S + M is S
+        frames += [view.frame("weights", name("weights"), sign=_("softmax →"), row_sums=True, columns=keys),
+                   view.frame("v", v, sign="×", words=(_("value ↓"), ""), part=keys, fresh=_new(view, "v")),
+                   view.frame("context", name("context"), sign="=")]
+        ids |= {name("weights"): "weights", v: "v", name("context"): "context"}
+        made += ["weights", "context"]
+    if fresh(view):
+        count = trace[q].shape[2]
+        frames = [found if found.id in ("k", "v") else _few(found, count) for found in frames]
+    return frames, [view.rule(name(short), ids) for short in made]
+
+
+def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:
+    """The cache of K or V ("k", "v") of the head that is read, as far as it is allocated: `rows` rows, of which those
+    not written yet are blank. Of a long one the last rows that hold something."""
+    name = view.name(f"{letter}_all")
+    frame = view.frame(f"{letter}_all", name, sign=sign, words=(_("token ↓"), ""), fresh=_new(view, letter))
+    filled, width = frame.values.shape
+    empty = max(0, rows - filled)
+    values = np.concatenate([frame.values, np.zeros((empty, width), np.float32)])
+    labels = [*frame.rows.labels, *[""] * empty] if frame.rows.labels else []
+    window = bench_module.window("T", len(values))
+    first, count = window or (0, len(values))
+    axis = Axis("T", frame.rows.word, labels[first:first + count], first, len(values), frame.rows.letter)
+    return replace(frame, values=values[first:first + count], rows=axis, filled=filled)
