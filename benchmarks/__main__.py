@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import interaction, startup, trace
+from benchmarks import decode, interaction, memory, startup, trace
 from benchmarks.report import Result, describe_machine, table
 
 BENCHMARKS: dict[str, Callable[[], Result]] = {
-    "interaction": interaction.run, "startup": startup.run, "trace": trace.run,
+    "interaction": interaction.run, "startup": startup.run, "trace": trace.run, "decode": decode.run,
+    "memory": memory.run,
 }
 JSON = Path(__file__).parent / "results.json"
 

@@ -48,11 +48,15 @@ class KVCache:
         self.rows = max_tokens if window is None else min(window, max_tokens)
         self.is_ring = self.rows < max_tokens
         shape = (config.layers, batch, config.kv_heads, self.rows, config.head_dim)
-        self.keys = torch.zeros(shape, dtype=dtype, device=device)  # (L, B, Hkv, rows, Dh)
-        self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self._hold(torch.zeros(shape, dtype=dtype, device=device), torch.zeros(shape, dtype=dtype, device=device))
         self._length = 0
         self._allowed: Tensor | None = None  # (B, length) bool, once there was padding
         self._lent = 0  # traces hold views of the first so many rows
+
+    def _hold(self, keys: Tensor, values: Tensor) -> None:
+        """Take (L, B, Hkv, rows, Dh) of each, and the views of single layers that every step would make anew."""
+        self.keys, self.values = keys, values
+        self._layers = list(zip(keys.unbind(), values.unbind(), strict=True))
 
     @property
     def length(self) -> int:
@@ -125,11 +129,11 @@ class KVCache:
         """Store new rows k, v (B, Hkv, T, Dh) of a layer behind the counter -> K and V (B, Hkv, held + T, Dh) for the
         new queries to read, in the type of k. A single row in a full ring takes the place of the oldest, and K and V
         then come in the order of the ring (`columns`), which attention does not mind."""
-        new = k.shape[2]
-        return (self._append(self.keys[layer], k, new).to(k.dtype),
-                self._append(self.values[layer], v, new).to(v.dtype))
+        keys, values = self._layers[layer]
+        return self._append(keys, k).to(k.dtype), self._append(values, v).to(v.dtype)
 
-    def _append(self, store: Tensor, rows: Tensor, new: int) -> Tensor:
+    def _append(self, store: Tensor, rows: Tensor) -> Tensor:
+        new = rows.shape[2]
         if self.is_ring and new > 1:
             return self._append_many(store, rows.to(store.dtype))
         store.narrow(2, self._length % self.rows, new).copy_(rows)
@@ -165,12 +169,14 @@ class KVCache:
         if self.is_ring and max(0, length - self.rows + 1) < oldest:
             raise CacheOverwritten(length, oldest, self.rows)
         if length < self._lent:  # a trace reads rows that will be written again
-            self.keys, self.values, self._lent = self.keys.clone(), self.values.clone(), 0
+            self._hold(self.keys.clone(), self.values.clone())
+            self._lent = 0
         self._length = length
         self._allowed = None if self._allowed is None else self._allowed[:, :length]
 
     def _last(self, layer: int, count: int) -> Rows:
-        return Rows(self._in_order(self.keys[layer], count), self._in_order(self.values[layer], count))
+        keys, values = self._layers[layer]
+        return Rows(self._in_order(keys, count), self._in_order(values, count))
 
     def _in_order(self, store: Tensor, count: int) -> Tensor:
         """The last `count` rows of (B, Hkv, rows, Dh) in the order of time; a view as long as no row was reused."""

@@ -212,7 +212,8 @@ def _llama_like(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mistral(raw: Mapping[str, Any]) -> dict[str, Any]:
-    return {**_llama_like(raw), "sliding_window": raw.get("sliding_window")}
+    """Mistral: every layer has the window; a config that does not mention it means that of the first version."""
+    return {**_llama_like(raw), "sliding_window": raw.get("sliding_window", 4096)}
 
 
 def _qwen2(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,6 +269,7 @@ def _gpt2(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _READERS = {"llama": _llama_like, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gpt2": _gpt2}
+FAMILIES = tuple(sorted(_READERS))  # values of "model_type" that `from_hf` reads
 
 
 def _llama(**sizes: Any) -> ModelConfig:

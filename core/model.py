@@ -63,7 +63,8 @@ class Block(nn.Module):
             q, k = steps.OPERATIONS["head_norm"](config, q, self._get("q_gamma")), steps.OPERATIONS["head_norm"](
                 config, k, self._get("k_gamma"))
         if shared.rotation is not None:
-            q, k = (rope.turn(x, *shared.rotation, config.rope_pairing) for x in (q, k))
+            both = rope.turn(torch.cat([q, k], dim=1), *shared.rotation, config.rope_pairing)  # (B, H + Hkv, T, Dh)
+            q, k = both[:, :config.heads], both[:, config.heads:]
         if shared.cache is not None:
             k, v = shared.cache.append(self.layer, k, v)  # (B, Hkv, Tk, Dh)
         causal = shared.mask is None and q.shape[2] > 1
@@ -142,7 +143,7 @@ class Decoder(nn.Module):
         if config.norm != "none" and config.norm_place == "pre":
             x = steps.normalise(config, x, self.get_parameter("final_gamma"), self._parameters.get("final_beta"))
         if config.tied_head:
-            return x @ self.get_parameter("embedding").mT  # (…, V)
+            return ops.unembed(x, self.get_parameter("embedding"))
         return ops.project(x, self.get_parameter("w_vocab"))
 
     def mask(self, queries: int, keys: int, allowed: Tensor | None) -> Tensor:

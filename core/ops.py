@@ -15,6 +15,7 @@ from torch import Tensor
 from core.errors import Indivisible, ShapeError
 
 NEG_INF = float("-inf")
+FEW_ROWS = 16
 
 
 class Attention(NamedTuple):
@@ -37,6 +38,20 @@ def project(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     if w.ndim != 2 or x.shape[-1] != w.shape[0]:
         raise ShapeError("the last axis of x must equal the first of w", x=x.shape, w=w.shape)
     return x @ w if b is None else x @ w + b
+
+
+def unembed(x: Tensor, table: Tensor) -> Tensor:
+    """x (…, D) against every row of the table (V, D) -> (…, V): the product with its transpose.
+
+    For a few rows on a processor it is oneDNN that multiplies: torch's own kernels read so long a table at half the
+    speed, and reading it is all the work there is.
+    """
+    rows = x.numel() // x.shape[-1]
+    plain = x.device.type == "cpu" and x.dtype == torch.float32 and not (x.requires_grad or table.requires_grad)
+    if not plain or rows > FEW_ROWS or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return x @ table.mT
+    product = torch.nn.functional.linear(x.reshape(rows, -1).to_mkldnn(), table).to_dense()
+    return product.reshape(*x.shape[:-1], -1)  # (…, V)
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -79,10 +79,12 @@ def distribution(
 def draw(steps: SamplingSteps, u: Tensor | float) -> Tensor:
     """The token at `u` in [0, 1), one number or (B,): probabilities laid end to end in the order of the vocabulary, the
     first token whose cumulative sum exceeds u -> ids () or (B,). Raises SettingOutOfRange for another u."""
-    ends = cumulative(steps)  # (…, V)
     point = torch.as_tensor(u, dtype=torch.float64)
     if not bool(((point >= 0) & (point < 1)).all()):
         raise SettingOutOfRange("u", u, "0 ≤ u < 1")
+    if steps.settings.temperature == 0:
+        return steps.after_min_p.argmax(dim=-1)  # only one is left, whatever u is
+    ends = cumulative(steps)  # (…, V)
     return _at(ends, point.to(ends.device).expand(ends.shape[:-1])[..., None]).squeeze(-1)
 
 

@@ -152,7 +152,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "norm": normalise,
     "head_norm": lambda config, x, gamma: norms.rms_norm(x, gamma, config.norm_eps),
     "project": lambda config, x, w, b=None: ops.project(x, w, b),
-    "unembed": lambda config, x, table: x @ table.mT,
+    "unembed": lambda config, x, table: ops.unembed(x, table),
     "split_heads": lambda config, x: ops.split_heads(x, config.heads),
     "split_kv_heads": lambda config, x: ops.split_heads(x, config.kv_heads),
     "rotate": rotate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core import errors
@@ -11,11 +11,20 @@ from core.notation import AXES
 from ui import i18n
 from ui.i18n import N_, _
 
-_LONGEST_NAME = 40  # characters of a name from a file that a message repeats
 _SIZE_NAMES = {
     "width": "D", "heads": "H", "kv_heads": "Hkv", "head_dim": "Dh", "ffn_width": "F", "vocab": "V", "layers": "L",
     "batch": "B", "tokens": "T", "seed": N_("seed"),
 }
+
+_LONGEST = 80  # characters quoted from a file or an address
+_MOST_NAMES = 3
+_GIGABYTE = 1_000_000_000
+
+# What `core` says a model has that it does not compute.
+_PARTS = (
+    N_("biases in a gated feed-forward"), N_("layers with and without a sliding window"), N_("quantised weights"),
+    N_("scores that are not divided by the root of the head width"), N_("scaled RoPE frequencies in a GGUF file"),
+)
 
 
 def explain(error: errors.WorkbenchError) -> str:
@@ -71,9 +80,108 @@ def _unknown_option(error: Any) -> str:
         field=error.field, value=error.value, known=", ".join(str(option) for option in error.known))
 
 
+def _code(value: object) -> str:
+    """What stands in a file or an address, as code: shortened, and without what would end the code."""
+    text = "".join(char for char in str(value) if char.isprintable() and char != "`")
+    return f"`{text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}`"
+
+
+def _several(names: Sequence[object]) -> str:
+    """The first of some names, and an ellipsis for the rest."""
+    return ", ".join(map(_code, names[:_MOST_NAMES])) + ("" if len(names) <= _MOST_NAMES else " …")
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / _GIGABYTE:.3g} GB"
+
+
+def _unknown_model(error: Any) -> str:
+    return _("There is no model called {name} here. These are: {known}.").format(
+        name=_code(error.name), known=", ".join(map(_code, error.known)))
+
+
 def _invalid(error: Any) -> str:
-    return _("The model file cannot be used: it is damaged or not of a kind that this app reads. "
-             "Install the model package again.")
+    return _("The model file {file} cannot be used: it is damaged or not of a kind that this app reads. "
+             "Copy it again, or install the model package again.").format(file=_code(error.path.name))
+
+
+def _files_missing(error: Any) -> str:
+    return _("The folder {folder} lacks {files}. A checkpoint has {config}, {tokenizer} and {weights}, or several "
+             "safetensors files with their index.").format(
+        folder=_code(error.path.name), files=_several(error.names), config="`config.json`",
+        tokenizer="`tokenizer.json`", weights="`model.safetensors`")
+
+
+def _pickles(error: Any) -> str:
+    return _("The weights in {folder} are stored in {files}. Such a file can run code when it is read, so it is not "
+             "opened. Safetensors and GGUF files are read; save the model in one of these formats.").format(
+        folder=_code(error.path.name), files=_several(error.names))
+
+
+def _architecture(error: Any) -> str:
+    text = _("{file} holds a model of the kind {kind}, which this app does not compute. Supported: {supported}.")
+    if error.why:
+        text = _("{file} holds a model of the kind {kind} with a part that this app does not compute ({part}). "
+                 "Supported without it: {supported}.")
+    return text.format(file=_code(error.path.name), kind=_code(error.architecture), part=_(error.why),
+                       supported=", ".join(error.supported))
+
+
+def _tokenizer(error: Any) -> str:
+    return _("The tokenizer in {file} is of the kind {kind}, which this app does not read. Supported: {supported}."
+             ).format(file=_code(error.path.name), kind=_code(error.kind), supported=", ".join(error.supported))
+
+
+def _sizes_invalid(error: Any) -> str:
+    return _("The configuration in {file} cannot work.").format(file=_code(error.path.name)) + " " + \
+        explain(error.problem)
+
+
+def _too_large(error: Any) -> str:
+    text = _("{file} needs {size}; at most {limit} are read.")
+    if error.variable:
+        text += " " + _("Whoever runs this app can set another limit with the environment variable {variable}.")
+    return text.format(file=_code(error.path.name), size=_gigabytes(error.size), limit=_gigabytes(error.limit),
+                       variable=_code(error.variable))
+
+
+def _tensors_missing(error: Any) -> str:
+    return _("{file} lacks {count} of the tensors that its configuration asks for: {names}.").format(
+        file=_code(error.path.name), count=len(error.names), names=_several(error.names))
+
+
+def _tensors_unexpected(error: Any) -> str:
+    return _("{file} holds {count} tensors for which its configuration has no place: {names}.").format(
+        file=_code(error.path.name), count=len(error.names), names=_several(error.names))
+
+
+def _misshapen(error: Any) -> str:
+    return _("The tensor {name} in {file} has the shape {found}; its configuration asks for {needed}.").format(
+        name=_code(error.name), file=_code(error.path.name), found=_shape(error.found), needed=_shape(error.needed))
+
+
+def _shape(sizes: Sequence[int]) -> str:
+    return "[" + ", ".join(str(size) for size in sizes) + "]"
+
+
+def _tensor_type(error: Any) -> str:
+    return _("The numbers of the tensor {name} in {file} are stored as {kind}. Read are: {supported}.").format(
+        name=_code(error.name), file=_code(error.path.name), kind=_code(error.kind),
+        supported=", ".join(error.supported))
+
+
+def _not_finite(error: Any) -> str:
+    return _("The tensor {name} in {file} contains NaN or infinity; nothing can be computed with it.").format(
+        name=_code(error.name), file=_code(error.path.name))
+
+
+def _vocabulary(error: Any) -> str:
+    return _("The tokenizer in {file} has the token id {token}, but the embedding has only {vocab} rows. They do not "
+             "belong together.").format(file=_code(error.path.name), token=error.token, vocab=error.vocab)
+
+
+def _chat_refused(error: Any) -> str:
+    return _("The model's chat template does not take this conversation. It says: {why}").format(why=_code(error.why))
 
 
 def _not_json(error: Any) -> str:
@@ -84,9 +192,8 @@ def _not_json(error: Any) -> str:
 
 
 def _unsupported(error: Any) -> str:
-    kind = "".join(letter for letter in str(error.model_type) if letter.isalnum() or letter in "-_. ")[:_LONGEST_NAME]
-    return _("The model type “{kind}” cannot be used here. Supported: {supported}.").format(
-        kind=kind or "?", supported=", ".join(error.supported))
+    return _("A model of the kind {kind} cannot be used here. Supported: {supported}.").format(
+        kind=_code(error.model_type or "?"), supported=", ".join(error.supported))
 
 
 _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
@@ -100,6 +207,21 @@ _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
     live_errors.TextTooLong: _too_long,
     live_errors.TooManyTokens: _too_many_tokens,
     live_errors.TextNotCovered: _not_covered,
+    live_errors.ChatUnavailable: lambda error: _("This model has no chat template. Its text can still be continued."),
+    live_errors.ChatRefused: _chat_refused,
+    live_errors.ModelUnknown: _unknown_model,
+    live_errors.FilesMissing: _files_missing,
+    live_errors.PicklesRefused: _pickles,
+    live_errors.ArchitectureUnsupported: _architecture,
+    live_errors.TokenizerUnsupported: _tokenizer,
+    live_errors.SizesInvalid: _sizes_invalid,
+    live_errors.TooLarge: _too_large,
+    live_errors.TensorsMissing: _tensors_missing,
+    live_errors.TensorsUnexpected: _tensors_unexpected,
+    live_errors.TensorMisshapen: _misshapen,
+    live_errors.TensorTypeUnsupported: _tensor_type,
+    live_errors.TensorNotFinite: _not_finite,
+    live_errors.VocabularyTooLarge: _vocabulary,
     live_errors.CheckpointInvalid: _invalid,
 }
 

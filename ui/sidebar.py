@@ -54,7 +54,7 @@ def _toy() -> None:
 def _size_label(name: str, letter: str) -> str:
     words = {"batch": _("batch"), "tokens": _("tokens"), "width": _("width"), "heads": _("query heads"),
              "kv_heads": _("KV heads"), "ffn_width": _("FFN width"), "vocab": _("vocabulary"), "layers": _("layers")}
-    return f"{letter} · {words[name]}"
+    return f"{i18n.axis(letter)} · {words[name]}"
 
 
 def _live(limit: int) -> None:

@@ -8,7 +8,6 @@ file is ever executed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,33 +20,40 @@ from numpy.typing import NDArray
 
 from core.config import ModelConfig
 from core.errors import ConfigError
-from core.live.errors import CheckpointInvalid
+from core.live import tokenizer_spm
+from core.live.chat import Dialog
+from core.live.checkpoint import Slot, check_finite, check_tensors, checked_layers, slots
+from core.live.errors import (
+    ArchitectureUnsupported,
+    CheckpointInvalid,
+    SizesInvalid,
+    TokenizerUnsupported,
+)
 from core.live.tokenizer import Vocabulary
+from core.rope import frequencies
 
-MAX_PARAMETERS = 4_000_000_000  # 16 GB in float32
-MAX_LAYERS = 1_000
+_OUTER = {"embedding": "token_embd.weight", "final_gamma": "output_norm.weight", "w_vocab": "output.weight"}
+_LAYER = {
+    "gamma1": "attn_norm.weight", "wq": "attn_q.weight", "wk": "attn_k.weight", "wv": "attn_v.weight",
+    "wo": "attn_output.weight", "gamma2": "ffn_norm.weight", "w_gate": "ffn_gate.weight", "w_up": "ffn_up.weight",
+    "w_down": "ffn_down.weight",
+}
+
+_ROPE_FACTORS = "rope_freqs.weight"
 
 # What the reader of `gguf` raises on a damaged file, depending on where the damage is.
 _UNREADABLE = (ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError,
-               OSError)
+               NotImplementedError, OSError)
 
 
 @dataclass(frozen=True)
-class Slot:
-    """One parameter: its name in the file, its `shape` in the Decoder, whether the file holds the transpose."""
-
-    stored: str
-    shape: tuple[int, ...]
-    transposed: bool = False
-
-
-@dataclass(frozen=True)
-class Checkpoint:
+class GGUFCheckpoint:
     """A GGUF file whose contents fit together, nothing of it dequantised yet. `shapes` is by parameter name."""
 
     path: Path
     config: ModelConfig
     vocabulary: Vocabulary
+    dialog: Dialog
     shapes: Mapping[str, tuple[int, ...]]
     _slots: Mapping[str, Slot]
     _tensors: Mapping[str, Any]
@@ -64,29 +70,32 @@ class Checkpoint:
             except (NotImplementedError, ValueError) as error:
                 what = f"tensor {slot.stored!r} cannot be dequantised: {error}"
                 raise CheckpointInvalid(self.path, what) from error
-            if not np.isfinite(values).all():
-                raise CheckpointInvalid(self.path, f"tensor {slot.stored!r} has values that are not finite")
-            yield name, np.ascontiguousarray(values.T if slot.transposed else values)
+            check_finite(self.path, slot.stored, values)
+            yield name, slot.take(values)
 
 
-def read(path: Path) -> Checkpoint:
+def read(path: Path) -> GGUFCheckpoint:
     """Read and check everything but the values of the tensors. Raises CheckpointInvalid."""
     try:
         reader = GGUFReader(path)
         metadata = _Metadata(path, reader)
-        config = _config(metadata, [tensor.name for tensor in reader.tensors])
+        tensors = {tensor.name: tensor for tensor in reader.tensors}
+        config = _config(metadata, tensors)
         vocabulary = _vocabulary(metadata, config)
+        dialog = _dialog(metadata, vocabulary)
     except ConfigError as error:
-        raise CheckpointInvalid(path, str(error)) from error
+        raise SizesInvalid(path, error) from error
     except CheckpointInvalid:
         raise
     except _UNREADABLE as error:
         raise CheckpointInvalid(path, f"damaged, cut short, or no GGUF file ({error})") from error
-    slots = _slots(config)
-    tensors = {tensor.name: tensor for tensor in reader.tensors}
-    _check_tensors(path, slots, tensors)
-    shapes = {name: slot.shape for name, slot in slots.items()}
-    return Checkpoint(path, config, vocabulary, shapes, slots, tensors)
+    wanted = slots(config, _OUTER, _LAYER, block="blk.{l}.")
+    tensors.pop(_ROPE_FACTORS, None)
+    # GGUF lists the sizes of an axis from the innermost: a file's (in, out) is an array of (out, in).
+    found = {name: tuple(int(size) for size in reversed(tensor.shape)) for name, tensor in tensors.items()}
+    check_tensors(path, wanted, found)
+    shapes = {name: slot.shape for name, slot in wanted.items()}
+    return GGUFCheckpoint(path, config, vocabulary, dialog, shapes, wanted, tensors)
 
 
 class _Metadata:
@@ -114,13 +123,10 @@ class _Metadata:
         return list(values)
 
 
-def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
+def _config(metadata: _Metadata, tensors: Mapping[str, Any]) -> ModelConfig:
     kind = metadata.get("general.architecture", str)
     if kind != "llama":
-        raise CheckpointInvalid(metadata.path, f"architecture {kind!r} is not read; 'llama' is")
-    scaling = metadata.get("llama.rope.scaling.type", str, "none")
-    if scaling != "none" or "rope_freqs.weight" in names:
-        raise CheckpointInvalid(metadata.path, "scaled RoPE frequencies are not read from GGUF files")
+        raise ArchitectureUnsupported(metadata.path, kind, ["llama"])
     width, heads = (metadata.get(f"llama.{key}", int) for key in ("embedding_length", "attention.head_count"))
     head_dim = metadata.get("llama.attention.key_length", int, width // heads if heads else 1)
     rotary = metadata.get("llama.rope.dimension_count", int, head_dim)
@@ -134,11 +140,30 @@ def _config(metadata: _Metadata, names: list[str]) -> ModelConfig:
         norm_eps=_short(metadata.get("llama.attention.layer_norm_rms_epsilon", float)),
         positions="rope", rope_base=_short(metadata.get("llama.rope.freq_base", float, 10000.0)),
         rope_dim=None if rotary == head_dim else rotary, rope_pairing="adjacent",
-        ffn="swiglu", tied_head="output.weight" not in names,
+        ffn="swiglu", tied_head="output.weight" not in tensors,
     )
-    if config.layers > MAX_LAYERS:
-        raise CheckpointInvalid(metadata.path, f"{config.layers} layers; at most {MAX_LAYERS} are read")
-    return config
+    return checked_layers(config.with_(rope_scaling=_scaling(metadata, config, tensors.get(_ROPE_FACTORS))))
+
+
+def _scaling(metadata: _Metadata, config: ModelConfig, factors: Any) -> dict[str, Any] | None:
+    """Linear scaling from the metadata; Llama 3's from the numbers by which the file divides each frequency.
+
+    The file does not say from which settings those numbers came. All Llama 3 models share three of them; with the
+    largest number as the fourth, all numbers must come out again.
+    """
+    kind = metadata.get("llama.rope.scaling.type", str, "none")
+    if factors is None and kind == "none":
+        return None
+    if factors is None and kind == "linear":
+        return {"rope_type": "linear", "factor": _short(metadata.get("llama.rope.scaling.factor", float))}
+    if factors is not None and kind == "none":
+        stored = dequantize(factors.data, factors.tensor_type).reshape(-1)
+        scaling = {"rope_type": "llama3", "factor": float(stored.max(initial=1.0)), "low_freq_factor": 1.0,
+                   "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+        plain, scaled = (frequencies(config.rotary_dim, config.rope_base, how) for how in (None, scaling))
+        if stored.shape == plain.shape and np.allclose(plain / scaled, stored, rtol=1e-4):
+            return scaling
+    raise ArchitectureUnsupported(metadata.path, "llama", ["llama"], "scaled RoPE frequencies in a GGUF file")
 
 
 def _short(value: float) -> float:
@@ -148,59 +173,30 @@ def _short(value: float) -> float:
 
 def _vocabulary(metadata: _Metadata, config: ModelConfig) -> Vocabulary:
     model = metadata.get("tokenizer.ggml.model", str)
-    if model != "gpt2":
-        what = f"tokenizer model {model!r} is not read; 'gpt2' (byte-level BPE) is"
-        raise CheckpointInvalid(metadata.path, what)
-    vocabulary = Vocabulary(
-        tokens=metadata.list_of("tokenizer.ggml.tokens", str),
-        merges=metadata.list_of("tokenizer.ggml.merges", str),
-        types=metadata.list_of("tokenizer.ggml.token_type", int),
-        pre=metadata.get("tokenizer.ggml.pre", str),
-    )
-    fault = vocabulary.fault()
-    if fault is None and len(vocabulary.tokens) != config.vocab:
-        fault = f"{len(vocabulary.tokens)} tokens for a vocabulary of {config.vocab}"
+    tokens, types = (metadata.list_of(f"tokenizer.ggml.{key}", kind) for key, kind in
+                     (("tokens", str), ("token_type", int)))
+    if model == "gpt2":
+        vocabulary = Vocabulary(tokens, metadata.list_of("tokenizer.ggml.merges", str), types,
+                                metadata.get("tokenizer.ggml.pre", str))
+        fault = vocabulary.fault()
+    elif model == "llama":
+        scores = metadata.list_of("tokenizer.ggml.scores", float)
+        space = metadata.get("tokenizer.ggml.add_space_prefix", bool, True)
+        vocabulary = tokenizer_spm.vocabulary(tokens, scores, types, space=space)
+        fault = tokenizer_spm.fault(vocabulary, scores)
+    else:
+        raise TokenizerUnsupported(metadata.path, model, ["gpt2 (byte-level BPE)", "llama (SentencePiece)"])
+    if fault is None and len(tokens) != config.vocab:
+        fault = f"{len(tokens)} tokens for a vocabulary of {config.vocab}"
     if fault is not None:
         raise CheckpointInvalid(metadata.path, fault)
     return vocabulary
 
 
-def _slots(config: ModelConfig) -> dict[str, Slot]:
-    """Every parameter of a Llama decoder of these sizes, and where a GGUF file keeps it."""
-    d, f, v = config.width, config.ffn_width, config.vocab
-    q, kv = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    slots = {"embedding": Slot("token_embd.weight", (v, d))}
-    for layer in range(config.layers):
-        ours, theirs = f"blocks.{layer}.", f"blk.{layer}."
-        slots |= {
-            ours + "gamma1": Slot(theirs + "attn_norm.weight", (d,)),
-            ours + "wq": Slot(theirs + "attn_q.weight", (d, q), transposed=True),
-            ours + "wk": Slot(theirs + "attn_k.weight", (d, kv), transposed=True),
-            ours + "wv": Slot(theirs + "attn_v.weight", (d, kv), transposed=True),
-            ours + "wo": Slot(theirs + "attn_output.weight", (q, d), transposed=True),
-            ours + "gamma2": Slot(theirs + "ffn_norm.weight", (d,)),
-            ours + "w_gate": Slot(theirs + "ffn_gate.weight", (d, f), transposed=True),
-            ours + "w_up": Slot(theirs + "ffn_up.weight", (d, f), transposed=True),
-            ours + "w_down": Slot(theirs + "ffn_down.weight", (f, d), transposed=True),
-        }
-    slots["final_gamma"] = Slot("output_norm.weight", (d,))
-    if not config.tied_head:
-        slots["w_vocab"] = Slot("output.weight", (d, v), transposed=True)
-    return slots
-
-
-def _check_tensors(path: Path, slots: Mapping[str, Slot], tensors: Mapping[str, Any]) -> None:
-    wanted = {slot.stored: slot for slot in slots.values()}
-    if missing := sorted(wanted.keys() - tensors.keys()):
-        raise CheckpointInvalid(path, f"{len(missing)} tensors are missing, the first is {missing[0]!r}")
-    if extra := sorted(tensors.keys() - wanted.keys()):
-        raise CheckpointInvalid(path, f"{len(extra)} tensors have no place here, the first is {extra[0]!r}")
-    total = sum(math.prod(slot.shape) for slot in slots.values())
-    if total > MAX_PARAMETERS:
-        raise CheckpointInvalid(path, f"{total} parameters; at most {MAX_PARAMETERS} are read")
-    for name, slot in wanted.items():
-        # GGUF lists the sizes of an axis from the innermost: a file's (in, out) is an array of (out, in).
-        found = tuple(int(size) for size in tensors[name].shape)
-        needed = slot.shape if slot.transposed else slot.shape[::-1]
-        if found != needed:
-            raise CheckpointInvalid(path, f"tensor {name!r} has sizes {list(found)}, not {list(needed)}")
+def _dialog(metadata: _Metadata, vocabulary: Vocabulary) -> Dialog:
+    """The chat template, and the tokens that begin and end a text, as far as the file has them."""
+    ids = {key: metadata.get(f"tokenizer.ggml.{key}_token_id", int, -1) for key in ("bos", "eos", "eot")}
+    known = {key: i for key, i in ids.items() if 0 <= i < len(vocabulary.tokens)}
+    names = {f"{key}_token": vocabulary.tokens[i] for key, i in known.items() if key != "eot"}
+    stop_ids = {known[key]: None for key in ("eos", "eot") if key in known}
+    return Dialog(metadata.get("tokenizer.chat_template", str, "") or None, names, tuple(stop_ids))

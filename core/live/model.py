@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 
 from core import device
 from core.config import ModelConfig
-from core.live import registry, weights_cache
+from core.live import hf_folder, registry, tokenizer_json, tokenizer_spm, weights_cache
+from core.live.chat import Dialog
+from core.live.checkpoint import check_size
 from core.live.errors import CacheUnavailable, CheckpointInvalid, TextEmpty, TextTooLong, TooManyTokens
-from core.live.tokenizer import Encoding, Tokenizer, Vocabulary
+from core.live.tokenizer import Conversation, Encoding, TableTokenizer, Tokenizer, Vocabulary
 from core.live.trace_cache import TraceCache
 from core.live.turns import Turns
 from core.live.weights_cache import Build, Progress, Weights
@@ -56,6 +59,21 @@ class Live:
         """The readable label of each token of a text. Raises as `encode`."""
         return list(self.encode(text).pieces)
 
+    @property
+    def stop_ids(self) -> tuple[int, ...]:
+        """Tokens after which the model has finished; none if its files name none."""
+        return self.tokenizer.stop_ids
+
+    def chat(self, messages: Sequence[Mapping[str, str]], *, answer: bool = True) -> Conversation:
+        """Messages ({"role", "content"}) through the model's own template, as `Tokenizer.chat`.
+
+        Raises TextTooLong before anything is done, ChatUnavailable, ChatRefused, TextNotCovered.
+        """
+        length = sum(len(message["content"]) for message in messages)
+        if length > MAX_CHARACTERS:
+            raise TextTooLong(length, MAX_CHARACTERS)
+        return self.tokenizer.chat(messages, answer=answer)
+
     def trace(self, text: str) -> Trace:
         """A trace of the model reading `text`, a batch of one. The same text gives the same trace again.
 
@@ -63,7 +81,7 @@ class Live:
         positions, TooManyTokens.
         """
         encoding = self._followed(text)
-        return self._traces.fetch((self.fingerprint, text), lambda: self._forward(encoding))
+        return self._traces.fetch((self.fingerprint, self.name, text), lambda: self._forward(encoding))
 
     def _followed(self, text: str) -> Encoding:
         if not text.strip():
@@ -83,38 +101,63 @@ class Live:
 
 
 def load(name_or_path: str | Path = registry.DEFAULT, progress: Progress | None = None) -> Live:
-    """Load a model by its registered name or from a .gguf file, through the cache of dequantised weights.
+    """Load a model by its name (one of `available`), or from a .gguf file or a folder in Hugging Face format.
 
-    Every call makes its own `Live`, but all of them, also in other processes, map the same file.
-    `progress(stage, fraction)` hears of "read", "wait", "dequantise", "write" and "map"; the fraction is None
-    where there is none. Raises ModelMissing, ModelUnknown, CheckpointInvalid; a cache that cannot be used is
-    noted in `cache_problem`.
+    The weights go through the cache of float32 weights: every call makes its own `Live`, but all of them, also in
+    other processes, map the same file. `progress(stage, fraction)` hears of "read", "wait", "dequantise", "write"
+    and "map"; the fraction is None where there is none. Raises ModelMissing, ModelUnknown, CheckpointInvalid; a
+    cache that cannot be used is noted in `cache_problem`.
     """
     report: Progress = progress or (lambda stage, fraction: None)
     path = registry.locate(name_or_path)
+    name = path.name if path.is_dir() else path.stem
+    if str(name_or_path) in registry.available():
+        name = str(name_or_path)
     report("read", None)
     try:
-        key = weights_cache.fingerprint(path)
+        key = weights_cache.fingerprint(*_files(path))
+        weights, problem = _weights(path, key, report)
+        config = ModelConfig(**json.loads(weights.texts["config"]))
+        tokenizer = _tokenizer(path, config, weights)
     except OSError as error:
         raise CheckpointInvalid(path, f"cannot be read ({error.strerror})") from error
-    problem = None
-    try:
-        weights = weights_cache.fetch(key, lambda: _build(path), report)
-    except CacheUnavailable as error:
-        problem = error
-        weights = _build(path).in_memory(report)
-    config = ModelConfig(**json.loads(weights.texts["config"]))
-    tokenizer = Tokenizer(Vocabulary.from_json(weights.texts["vocabulary"]))
-    name = str(name_or_path) if str(name_or_path) in registry.MODELS else path.stem
     return Live(name, config, _decoder(config, weights), tokenizer, fingerprint=key, cache_problem=problem)
 
 
+def _files(path: Path) -> list[Path]:
+    """All that decides what the model computes."""
+    if path.is_dir():
+        return hf_folder.files(path)
+    check_size(path, path.stat().st_size)
+    return [path]
+
+
+def _weights(path: Path, key: str, report: Progress) -> tuple[Weights, CacheUnavailable | None]:
+    """The weights from the cache or, if that cannot be used, in memory and with the reason."""
+    try:
+        return weights_cache.fetch(key, lambda: _build(path), report), None
+    except CacheUnavailable as error:
+        return _build(path).in_memory(report), error
+
+
 def _build(path: Path) -> Build:
+    if path.is_dir():
+        folder = hf_folder.read(path)
+        return Build({"config": json.dumps(folder.config.as_dict())}, folder.shapes, folder.parameters)
     from core.live import gguf_file  # needed for the first start only, and slow to import
 
-    checkpoint = gguf_file.read(path)
-    texts = {"config": json.dumps(checkpoint.config.as_dict()), "vocabulary": checkpoint.vocabulary.to_json()}
-    return Build(texts, checkpoint.shapes, checkpoint.parameters)
+    file = gguf_file.read(path)
+    texts = {"config": json.dumps(file.config.as_dict()), "vocabulary": file.vocabulary.to_json(),
+             "dialog": file.dialog.to_json()}
+    return Build(texts, file.shapes, file.parameters)
+
+
+def _tokenizer(path: Path, config: ModelConfig, weights: Weights) -> Tokenizer:
+    if path.is_dir():
+        return tokenizer_json.read(path, config.vocab)
+    vocabulary = Vocabulary.from_json(weights.texts["vocabulary"])
+    make = tokenizer_spm.build if vocabulary.pre in tokenizer_spm.KINDS else TableTokenizer
+    return make(vocabulary, Dialog.from_json(weights.texts["dialog"]))
 
 
 def _decoder(config: ModelConfig, weights: Weights) -> Decoder:

@@ -33,7 +33,7 @@ from safetensors import SafetensorError, safe_open
 from core.live.errors import CacheDamaged, CacheUnavailable
 
 VARIABLE = "TRANSFORMER_WORKBENCH_CACHE"
-FORMAT = 1  # raise it when names, layout or metadata change; older files are then built again
+FORMAT = 2  # raise it when names, layout or metadata change; older files are then built again
 WAIT_SECONDS = 600.0
 
 Progress = Callable[[str, float | None], None]
@@ -86,10 +86,14 @@ def folder() -> Path:
     return base / "transformer-workbench"
 
 
-def fingerprint(path: Path) -> str:
-    """A name for the content of a model file: 32 hexadecimal digits of BLAKE2b over all of it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+def fingerprint(*paths: Path) -> str:
+    """A name for the content of model files: 32 hexadecimal digits of BLAKE2b over all of it."""
+    digests = []
+    for path in paths:
+        with path.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "blake2b"))
+    whole = digests[0] if len(digests) == 1 else hashlib.blake2b(b"".join(digest.digest() for digest in digests))
+    return whole.hexdigest()[:32]
 
 
 def fetch(key: str, make: Callable[[], Build], progress: Progress) -> Weights:

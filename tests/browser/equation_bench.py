@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from ui.equation import Add, Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose, equation
+from tests.browser.large import large
+from ui.equation import MAX_SIDE, Add, Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose, equation
+from ui.views import View, projected
 
 Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
 K = np.array([[1, 0], [1, 1], [2, 1]], np.float32)
@@ -140,22 +143,11 @@ def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
     return [q, *frames[1:]], rules
 
 
-def wide(first: int) -> tuple[list[Frame], list[Rule]]:
-    """X (5×576) × W (576×6) = Y, of which at most 128 terms are sent, from `first` on."""
-    rng = np.random.default_rng(0)
-    x, w = rng.normal(size=(5, 576)).astype(np.float32), rng.normal(size=(576, 6)).astype(np.float32)
-    count = 128
-    exact = x.astype(np.float64), w.astype(np.float64)
-    rest = tuple((exact[0][:, part] @ exact[1][part]).astype(np.float32)
-                 for part in (slice(0, first), slice(first + count, None)))
-    d = Axis("D", "", (), first, 576)
-    frames = [
-        Frame("x", "blocks.0.norm1", "X", "residual", x[:, first:first + count], Axis("T"), d),
-        Frame("w", "blocks.0.wq", "WQ", "parameter", w[first:first + count], d, Axis("Dh"), sign="×"),
-        Frame("y", "blocks.0.q_proj", "Y", "query", (exact[0] @ exact[1]).astype(np.float32), Axis("T"), Axis("Dh"),
-              sign="="),
-    ]
-    return frames, [Matmul("y", "x", "w", "D", rest=(rest[0], rest[1]))]
+def wide(tokens: int) -> tuple[list[Frame], list[Rule]]:
+    """X × WQ of the large decoder's fifth head, of whose 576 terms a window is sent."""
+    first = st.session_state.get("first", 0)
+    view = View(large(tokens), layer=0, batch=0, head=4, editable=False)
+    return projected(view, "q", (first, MAX_SIDE))
 
 
 def turned() -> tuple[list[Frame], list[Rule]]:
@@ -165,14 +157,16 @@ def turned() -> tuple[list[Frame], list[Rule]]:
     return frames, [Transpose("kt", "k")]
 
 
-def attention(t: int) -> tuple[list[Frame], list[Rule]]:
-    """Q × Kᵀ, scaled, masked, softmax for t labelled tokens and a head width of 64."""
-    rng = np.random.default_rng(0)
-    q, k = (rng.normal(size=(t, 64)).astype(np.float32) for _ in range(2))
-    labels = [f"token{place}" if place % 3 else "the" for place in range(t)]
-    frames, rules = single_head(q, k, labels=labels)
-    more, softmaxed = single_head(q, k, labels=labels, upto="weights")
-    return [*frames, *more[1:]], [*rules, *softmaxed]
+def attention(tokens: int) -> tuple[list[Frame], list[Rule]]:
+    """From Q and K of the large decoder to its weights."""
+    view = View(large(tokens), layer=0, batch=0, head=4, editable=False)
+    names = [*view.trace.steps["blocks.0.scores"].reads, "blocks.0.scores", "blocks.0.scaled", "mask",
+             "blocks.0.masked", "blocks.0.weights"]
+    signs = ["", "×", "=", "÷ √64 =", "+", "=", "softmax →"]
+    frames = [view.frame(id, name, sign=sign, transposed=id == "k", row_sums=id == "a")
+              for id, name, sign in zip(("q", "k", "raw", "s", "m", "sm", "a"), names, signs, strict=True)]
+    ids = {frame.name: frame.id for frame in frames}
+    return frames, [view.rule(made, ids) for made in (*names[2:4], *names[5:])]
 
 
 def random_head(t: int, d: int, edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
@@ -217,12 +211,14 @@ elif case == "phrases":
     frames, rules = phrases()
 elif case == "bias":
     frames, rules = with_bias()
-elif case == "wide":
-    frames, rules = wide(st.session_state.get("first", 0))
+elif case.startswith("wide"):
+    frames, rules = wide(int(case.removeprefix("wide")))
 elif case == "turned":
     frames, rules = turned()
 elif case.startswith("map"):
     frames, rules = attention(int(case.removeprefix("map")))
+    if st.query_params.get("hide"):
+        frames[-1] = replace(frames[-1], hidden=[(2, col) for col in range(frames[-1].shape[1])])
     pin = Pin("a", "blocks.0.weights", 1, 0)
 elif case == "partial":
     frames, rules = beyond_the_window()

@@ -162,7 +162,7 @@ def expectations(
             rows, cols = cols, rows
         for row in range(rows):
             for col in range(start, start + cols):
-                found[frame.name, row, col] = _expected(
+                found[frame.name, row, col] = expected(
                     trace, known, frame, (batch, head), (row, col), decimals, labels)
     return found
 
@@ -180,10 +180,11 @@ def _first_column(trace: Trace, letter: str, head: int) -> int:
     return (head if letter == "q" else head // trace.config.group) * trace.config.head_dim
 
 
-def _expected(
+def expected(
     trace: Trace, known: dict[str, Shown], frame: Shown, slice_: tuple[int, int], at: tuple[int, int], decimals: int,
     labels: Sequence[str],
 ) -> Expected:
+    """What one cell should do; `known` holds the frames by trace name, `at` is its place as displayed."""
     row, col = at
     name = f"{frame.symbol}[{row + 1},{col + 1}]"
     if frame.made is None:

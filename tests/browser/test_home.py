@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.on_page import visit
 
 from core import notation
+from tests.browser.on_page import visit
 
 
 def box(page: Page, slug: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, live, mistakes, observe, quiz, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace
-from tests.browser.on_page import cell, choose, dock, edit, fill, settled, unfold, wait_for_slice
+from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice
 from ui.theme import format_number
 
 ROOT = Path(__file__).parents[2]
@@ -146,15 +147,24 @@ def test_the_live_model_shows_its_real_rows_and_the_window_moves(page: Page, url
     visit(page, f"{url}/projections?lang=en&source=live&text=A+small+red+fox.&layer=3&head=5&role=v")
     expect(page.locator("[data-name='blocks.2.v']")).to_be_visible(timeout=60_000)
     trace: Trace = live.load().trace(sentence)
-    fill(page, "part", "36")
-    expect(page.locator("[data-name='blocks.2.norm1'] [aria-colindex='561']").first).to_be_visible()
+    expect(page.get_by_role("button", name="Earlier part of D in X₁")).to_be_disabled()
+    wide = page.locator("[data-name='blocks.2.norm1']")
+    wide.locator("[role=gridcell]").first.focus()
+    page.keyboard.press("End")
+    expect(wide.locator("[aria-colindex='576']").first).to_be_focused()
+    expect(page.locator("[data-name='blocks.2.wv'] [aria-rowindex='576']")).to_be_visible()
     expect(page.locator("[data-name='blocks.2.norm1']")).to_have_attribute("aria-colcount", "576")
     seen = cell(page, "blocks.2.v", 1, 0).get_attribute("aria-label") or ""
     value = float(seen.rsplit(": ", 1)[1].replace("−", "-"))
     assert value == pytest.approx(float(trace["blocks.2.v"][0, 1, 1, 0]), abs=1e-4)
     cell(page, "blocks.2.v", 1, 0).hover()
-    expect(page.locator(".dock .notes").first).to_contain_text("outside")
-    page.wait_for_url("**part=36**")
+    first = int(wide.locator("[role=gridcell]").first.get_attribute("aria-colindex") or 0)
+    terms = derive.cell(trace, "blocks.2.v_proj", (0, 1, 64)).terms  # head 5 reads the second KV head
+    before = format_number(math.fsum(math.prod(factor.value for factor in term) for term in terms[:first - 1]), 3)
+    assert f"{before.replace('−', '(−')}{')' * ('−' in before)} (terms 1–{first - 1}) + " in dock(page)
+    page.wait_for_url("**window=D.449**")
+    page.reload()  # the address brings the window back
+    expect(wide.locator("[aria-colindex='449']").first).to_be_visible(timeout=60_000)
     assert page.locator(".frame.editable").count() == 0
 
 

@@ -129,6 +129,23 @@ def test_a_product_runs_over_the_whole_contracted_axis_and_adds_its_bias(kind: s
             assert [len(term) for term in cell.terms] == [2] * sizes[rule.contracted] + [1] * biases
 
 
+@pytest.mark.parametrize("letter", "qkv")
+@pytest.mark.parametrize(("start", "stop"), [(0, 4), (3, 7), (8, 12), (0, 12)])
+def test_what_is_left_of_a_sum_before_and_after_a_part_of_it_is_that_of_its_terms(
+    letter: str, start: int, stop: int,
+) -> None:
+    trace = toy(ToySizes(batch=2, tokens=3, width=12, heads=6, kv_heads=2, vocab=7), 3, bias=True)
+    name = f"blocks.1.{letter}_proj"
+    for head in range(6):
+        before, after = derive.rest_of(trace, name, 1, head, start, stop)
+        first = 2 * (head if letter == "q" else head // 3)
+        for row, column in itertools.product(range(3), range(2)):
+            terms = derive.cell(trace, name, (1, row, first + column)).terms
+            sums = [math.fsum(math.prod(f.value for f in term) for term in part)
+                    for part in (terms[:start], terms[stop:12])]
+            assert [float(before[row, column]), float(after[row, column])] == pytest.approx(sums, abs=1e-12)
+
+
 def test_the_cell_that_the_document_writes_out() -> None:
     """D0 §6: K[3,1] = 1×1 + 1×1 = 2, and S[2,3] = (0×2 + 1×1) ÷ √2."""
     trace = worked.single_head()

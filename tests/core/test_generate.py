@@ -273,7 +273,8 @@ def test_the_last_positions_are_used_and_none_beyond() -> None:
     ({"chunk": 0}, SizeOutOfRange), ({"chunk": -1}, SizeOutOfRange), ({"temperature": -1}, SettingOutOfRange),
     ({"top_p": math.nan}, SettingOutOfRange), ({"ids": torch.zeros(1, 0, dtype=torch.long)}, ShapeError),
     ({"ids": torch.zeros(3, dtype=torch.long)}, ShapeError),
-    ({"ids": torch.zeros(1, 50, dtype=torch.long)}, ShapeError), ({"allowed": torch.ones(1, 3, dtype=torch.bool)}, ShapeError), ({"allowed": torch.ones(1, 4)}, ShapeError),
+    ({"ids": torch.zeros(1, 50, dtype=torch.long)}, ShapeError),
+    ({"allowed": torch.ones(1, 3, dtype=torch.bool)}, ShapeError), ({"allowed": torch.ones(1, 4)}, ShapeError),
     ({"allowed": torch.zeros(1, 4, dtype=torch.bool)}, ShapeError)], ids=str)
 def test_what_cannot_work_is_refused_at_the_call(settings: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):

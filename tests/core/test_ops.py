@@ -209,6 +209,19 @@ def test_masking_first_equals_masking_last_and_renormalising() -> None:
     is_close(last[0], [.268941, 0])
 
 
+@pytest.mark.parametrize("shape", [(576,), (1, 1, 576), (4, 4, 576), (17, 576), (2, 40, 576)], ids=str)
+def test_few_rows_and_many_against_a_table_are_the_same_product(shape: tuple[int, ...]) -> None:
+    """Whichever kernel multiplies."""
+    generator = torch.Generator().manual_seed(1)
+    x, table = torch.randn(shape, generator=generator), torch.randn(300, 576, generator=generator)
+    exact = torch.einsum("...d,vd->...v", x.double(), table.double())
+    is_close(ops.unembed(x, table), exact, atol=1e-5 * float(exact.abs().max()))
+    table.requires_grad_()
+    ops.unembed(x, table).sum().backward()
+    assert table.grad is not None
+    is_close(table.grad[0], x.reshape(-1, 576).sum(0), atol=1e-4)
+
+
 @pytest.mark.parametrize(("heads", "kv_heads", "reads"), [
     (4, 2, [0, 0, 1, 1]), (8, 2, [0] * 4 + [1] * 4), (9, 3, [0, 0, 0, 1, 1, 1, 2, 2, 2]), (48, 2, [0] * 24 + [1] * 24),
     (32, 8, [h // 4 for h in range(32)])])

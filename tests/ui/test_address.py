@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.trace import NAMES, registered
 from ui import address
-from ui.address import SCOPES, pack_edits, pack_pin, unpack_edits, unpack_pin
+from ui.address import SCOPES, pack_edits, pack_pin, pack_window, unpack_edits, unpack_pin, unpack_window
 
 NAMES_HERE = [name.format(l=layer) for name in NAMES for layer in (0, 3)]
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -193,3 +193,13 @@ def test_a_state_file_is_bounded_too() -> None:
     "q", "q.1", "q.1.2.3", "q.-1.0", "q.1.x", "q.٣.1", "q.1.5e3", "q.." + "9" * 80, "..", "q. 1.2"])
 def test_a_malformed_pin_is_none(parameter: str) -> None:
     assert unpack_pin(parameter) is None
+
+
+@given(st.dictionaries(st.sampled_from(["D", "F", "V", "H·Dh"]), st.integers(0, address.LARGEST_INDEX - 1)))
+def test_windows_come_back_from_the_address(windows: dict[str, int]) -> None:
+    assert unpack_window(pack_window(windows)) == {letter: first for letter, first in windows.items() if first}
+
+
+@pytest.mark.parametrize("parameter", ["", "D", "D.", ".5", "D.0", "D.-3", "D.1e3", "D.٣", "D.100001", "_", "D.9" * 40])
+def test_a_malformed_window_is_left_out(parameter: str) -> None:
+    assert unpack_window(parameter) == {}

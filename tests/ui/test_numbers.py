@@ -13,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.equation import Axis, Edits, Frame, Matmul, Pin, build_payload, default_strings, read_edits, read_pin
+from ui.equation import (
+    Axis,
+    Edits,
+    Frame,
+    Matmul,
+    Pin,
+    build_payload,
+    default_strings,
+    read_edits,
+    read_pin,
+    read_window,
+)
 from ui.theme import format_number, full_value
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
@@ -141,6 +152,27 @@ def test_a_pin_is_read_over_the_whole_axis_and_nowhere_else() -> None:
         [],
     ):
         assert read_pin(wrong, frames) is None
+
+
+def test_a_window_is_read_for_axes_that_are_sent_in_part_and_stays_inside_them() -> None:
+    frames = two_frames()
+    assert read_window({"T": 3}, frames) == {"T": 3}
+    assert read_window({"T": 8}, frames) == {"T": 6}  # 3 of 9 places are sent
+    for wrong in ({"T": -1}, {"T": "1"}, {"T": 1.5}, {"T": True}, {"T": None}, {"Dh": 1}, {"Z": 1}, {}):
+        assert read_window(wrong, frames) == {}
+    for wrong in (None, "T", [], 3):
+        assert read_window(wrong, frames) is None
+
+
+def test_the_rest_of_a_sum_has_the_shape_of_its_result() -> None:
+    frames = [Frame(id, f"blocks.0.{id}", id, "query", np.ones((2, 2), np.float32), Axis("T"), Axis("D"))
+              for id in ("x", "w", "q")]
+    more = {"decimals": 3, "strings": {}, "pin": None, "edits": {}, "rev": 0, "seq": 0, "hidden_note": ""}
+    rest = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
+    rule = build_payload(frames, [Matmul("q", "x", "w", "D", rest=rest)], **more)["rules"][0]  # type: ignore[arg-type]
+    assert np.frombuffer(base64.b64decode(rule["before"]), "<f4").tolist() == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match="rest"):
+        build_payload(frames, [Matmul("q", "x", "w", "D", rest=(rest[0][:1], rest[1]))], **more)  # type: ignore[arg-type]
 
 
 def test_payload_is_json_without_nan_and_hidden_values_stay_in_python() -> None:

@@ -54,7 +54,7 @@ function buildFrame(s, id) {
   u.labels = make("div", "labels", mid);
   u.grid = make("div", "grid", mid);
   u.sums = make("div", "sums", mid);
-  u.rulers = [buildRuler(s, mid, id, "r")];
+  u.rulers = [buildRuler(s, make("div", "edge", mid), id, "r")];
   u.below = make("div", "below", frame);
   u.rulers.push(buildRuler(s, u.below, id, "c"));
   u.scale = make("span", "scale", u.below);

@@ -66,7 +66,7 @@ export const MAP_LABEL = 4.6;                                             // em,
 function fitMaps(s, rem) {
   const px = 0.72 * rem, stack = s.width < 480, high = Math.max(...s.order.map((f) => f.nr));
   const most = Math.max(EASY, Math.min(16, 0.6 * innerHeight / high));
-  const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + f.nc * mapCell(f, cell)[0] + (f.nr < f.rows.total ? 24 : 16);
+  const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + f.nc * mapCell(f, cell)[0] + 16;
   const largest = (n) => { for (let c = most; c > 0.5; c -= 0.125) if (linesOf(s, width(c), stack, px) <= n) return c; return 0.5; };
   const sizes = stack ? [largest(98)] : [1, 2, 3].map(largest);
   const cell = sizes.find((c) => c >= Math.min(EASY, most)) ?? Math.max(...sizes);

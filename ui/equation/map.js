@@ -10,6 +10,7 @@ import { cellAt } from "./point.js";
 import { isBlank } from "./steps.js";
 
 const AROUND = 5;                                         // cells per side that exist as elements
+const RIM = 5;                                            // pixels by which a ring may reach beyond the map
 
 export function buildMap(u, f) {
   u.base = make("canvas", "base");
@@ -28,15 +29,15 @@ export function buildMap(u, f) {
 export function drawMap(s, f, u) {
   const [w, h] = mapCell(f, s.fit.cell), sharp = devicePixelRatio || 1;
   u.grid.classList.add("map"); u.grid.dataset.id = f.id;
-  u.w = w; u.h = h;
-  for (const node of [u.base, u.glow]) {
-    node.width = Math.round(w * f.nc * sharp); node.height = Math.round(h * f.nr * sharp);
-    node.style.cssText = `width:${w * f.nc}px;height:${h * f.nr}px`;
+  u.w = w; u.h = h; u.drawn = [];                         // resizing a canvas clears it
+  for (const [node, rim] of [[u.base, 0], [u.glow, 2 * RIM]]) {
+    node.width = Math.round((w * f.nc + rim) * sharp); node.height = Math.round((h * f.nr + rim) * sharp);
+    node.style.cssText = `width:${w * f.nc + rim}px;height:${h * f.nr + rim}px;margin:${-rim / 2}px`;
   }
   paint(s, f, u);
   const at = [s.focus, s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }].find((p) => p?.id === f.id && has(f, p.i, p.j));
   seat(s, f, u, at?.i ?? Math.max(u.i0, f.r0), at?.j ?? Math.max(u.j0, f.c0));
-  drawEdge(u.labels, f.rows, f.r0, f.nr, h, false);
+  drawEdge(u.labels, f.rows, f.r0, f.compact ? 0 : f.nr, h, false);
   drawEdge(u.heads, f.cols, f.c0, f.nc, w, f.cols.labels.length > 0);
 }
 
@@ -74,7 +75,7 @@ function colourOf(node) {
 }
 
 function paint(s, f, u) {
-  const plain = u.plain ??= make("canvas"), top = topOf(f), ends = [colourOf(u.base), colourOf(u.glow)];
+  const plain = u.plain ??= make("canvas"), top = topOf(f), ends = u.ends = [colourOf(u.base), colourOf(u.glow)];
   plain.width = f.nc; plain.height = f.nr;
   const context = plain.getContext("2d"), image = context.createImageData(f.nc, f.nr), marks = { shut: new Uint8Array(f.v.length), asked: new Uint8Array(f.v.length) };
   for (let k = 0; k < f.v.length; k++) {
@@ -147,33 +148,40 @@ export function lightMaps(s, found, at) {
   }
 }
 
+// The base is dimmed by the style sheet and what is lit is copied from it: the cost is that of the lit cells alone.
 function light(s, f, u, lit, own, pin) {
-  const draw = u.glow.getContext("2d"), sharp = devicePixelRatio || 1, style = getComputedStyle(s.root);
-  const colour = (name) => style.getPropertyValue(name);
-  draw.setTransform(sharp, 0, 0, sharp, 0, 0);
-  const wide = u.w * f.nc, high = u.h * f.nr;
-  draw.clearRect(0, 0, wide + 1, high + 1);
-  if (lit.length) {
-    draw.globalAlpha = 0.62; draw.fillStyle = colour("--st-background-color"); draw.fillRect(0, 0, wide + 1, high + 1); draw.globalAlpha = 1;
-    for (const box of lit) draw.clearRect(...inPixels(u, box));
-    draw.strokeStyle = getComputedStyle(u.base).color; draw.lineWidth = 1;
-    for (const box of lit) { const [x, y, w, h] = inPixels(u, box); draw.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); }
+  const draw = u.glow.getContext("2d"), sharp = devicePixelRatio || 1, style = getComputedStyle(s.root), wide = u.w * f.nc, high = u.h * f.nr;
+  draw.setTransform(sharp, 0, 0, sharp, RIM * sharp, RIM * sharp);
+  for (const rect of u.drawn ?? []) draw.clearRect(...rect);
+  u.drawn = [];
+  const whole = lit.length === 1 && lit[0][2] * lit[0][3] === f.v.length;
+  u.base.classList.toggle("dim", lit.length > 0 && !whole);
+  const keep = (x, y, w, h) => u.drawn.push([x - 3, y - 3, w + 6, h + 6]);
+  draw.strokeStyle = `rgb(${u.ends[0]})`; draw.lineWidth = 1;
+  for (const [x, y, w, h] of lit.map((box) => inPixels(u, box))) {
+    keep(x, y, w, h);
+    if (!whole) copy(draw, u.base, sharp, x, y, w, h);
+    draw.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
   }
   const ring = (i, j, ink) => {
-    const x = (j - f.c0) * u.w, y = (i - f.r0) * u.h, grow = Math.max(1, (7 - Math.min(u.w, u.h)) / 2);
+    const grow = Math.max(1, (7 - Math.min(u.w, u.h)) / 2), [x, y] = [(j - f.c0) * u.w - grow, (i - f.r0) * u.h - grow];
     draw.strokeStyle = ink; draw.lineWidth = 2;
-    draw.strokeRect(x - grow, y - grow, u.w + 2 * grow, u.h + 2 * grow);
+    draw.strokeRect(x, y, u.w + 2 * grow, u.h + 2 * grow); keep(x, y, u.w + 2 * grow, u.h + 2 * grow);
   };
   if (own) {
     const x = (own.j - f.c0 + 0.5) * u.w, y = (own.i - f.r0 + 0.5) * u.h;
-    draw.strokeStyle = style.color; draw.globalAlpha = 0.45; draw.lineWidth = 1;
-    draw.beginPath();
-    draw.moveTo(0, y); draw.lineTo(wide, y); draw.moveTo(x, 0); draw.lineTo(x, high);
-    draw.stroke();
+    draw.fillStyle = style.color; draw.globalAlpha = 0.45;
+    draw.fillRect(0, y - 0.5, wide, 1); draw.fillRect(x - 0.5, 0, 1, high); keep(0, y, wide, 1); keep(x, 0, 1, high);
     draw.globalAlpha = 1;
     ring(own.i, own.j, style.color);
   }
-  if (pin) ring(pin.row, pin.col, colour("--st-primary-color"));
+  if (pin) ring(pin.row, pin.col, style.getPropertyValue("--st-primary-color"));
+}
+function copy(draw, from, sharp, x, y, w, h) {
+  const left = Math.round(x * sharp), top = Math.round(y * sharp), across = Math.round((x + w) * sharp) - left, down = Math.round((y + h) * sharp) - top;
+  draw.save(); draw.setTransform(1, 0, 0, 1, 0, 0);
+  draw.drawImage(from, left, top, across, down, left + Math.round(RIM * sharp), top + Math.round(RIM * sharp), across, down);
+  draw.restore();
 }
 
 // ---- the edges: as many labels as have room, and always that of the row and column pointed at ----

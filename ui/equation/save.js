@@ -38,11 +38,13 @@ export function saveSvg(s) {
     const node = walk.currentNode, style = getComputedStyle(node.parentNode);
     range.selectNodeContents(node);
     const r = range.getBoundingClientRect();
-    if (!r.width || node.parentNode.closest("button")) continue;
-    const turned = node.parentNode.closest(".turned") ? ` transform="rotate(-90 ${(r.x + r.width * 0.77 - box.x).toFixed(1)} ${(r.bottom - box.y).toFixed(1)})"` : "";
-    const room = node.parentNode.closest(".label")?.getBoundingClientRect() ?? r, cut = r.width > room.width + 1;
-    const text = cut ? node.data.slice(0, Math.max(1, Math.floor(node.length * room.width / r.width) - 1)) + "…" : node.data;
-    const place = `${at(cut ? room.x : r.x, r.y + r.height * 0.77)} textLength="${Math.min(r.width, room.width).toFixed(1)}" lengthAdjust="spacingAndGlyphs"`;
+    if (!r.width || node.parentNode.closest("button") || style.visibility === "hidden") continue;
+    const up = Boolean(node.parentNode.closest(".turned")), room = node.parentNode.closest(".label")?.getBoundingClientRect() ?? r;
+    const [long, most] = up ? [r.height, room.height] : [r.width, room.width], cut = long > most + 1, from = cut ? room : r;
+    const text = cut ? node.data.slice(0, Math.max(1, Math.floor(node.length * most / long) - 1)) + "…" : node.data;
+    const [x, y] = up ? [r.x + r.width * 0.77, from.bottom] : [from.x, r.y + r.height * 0.77];
+    const turn = up ? ` transform="rotate(-90 ${(x - box.x).toFixed(1)} ${(y - box.y).toFixed(1)})"` : "";
+    const place = `${at(x, y)}${turn} textLength="${Math.min(long, most).toFixed(1)}" lengthAdjust="spacingAndGlyphs"`;
     parts.push(`<text ${place} font-family="${esc(style.fontFamily)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" ${svgFill(style.color)}>${esc(text)}</text>`);
   }
   const hatch = `<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 5L5 0" stroke="${ink}" stroke-opacity=".35"/></pattern></defs>`;

@@ -13,7 +13,7 @@ import pytest
 from gguf import GGMLQuantizationType as Kind
 
 from core import live
-from core.live import Live, weights_cache
+from core.live import Live, checkpoint, registry, weights_cache
 
 D, H, HKV, DH, F, LAYERS, POSITIONS = 64, 4, 2, 16, 96, 2, 32
 CONTROLS = ["<|endoftext|>", "<|im_start|>"]
@@ -91,6 +91,13 @@ def write_tiny(folder: Path, metadata: Mapping[str, Any] | None = None, tensors:
     return path
 
 
+@pytest.fixture(autouse=True)
+def no_checkpoints_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever folder the person who runs the tests has."""
+    monkeypatch.delenv(registry.VARIABLE, raising=False)
+    monkeypatch.delenv(checkpoint.LIMIT_VARIABLE, raising=False)
+
+
 @pytest.fixture
 def write_gguf(tmp_path: Path) -> WriteGGUF:
     return partial(write_tiny, tmp_path)
@@ -99,6 +106,8 @@ def write_gguf(tmp_path: Path) -> WriteGGUF:
 def _add(writer: gguf.GGUFWriter, key: str, value: Any) -> None:
     if isinstance(value, list):
         writer.add_array(key, value)
+    elif isinstance(value, bool):
+        writer.add_bool(key, value)
     elif isinstance(value, str):
         writer.add_string(key, value)
     elif isinstance(value, float):

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.config import PRESETS
-from core.live import gguf_file, registry
-from core.live.errors import CheckpointInvalid
+from core.live import checkpoint, gguf_file, registry
+from core.live.errors import CheckpointInvalid, TooLarge
 from core.model import parameter_shapes
 
 from .conftest import DH, HKV, LAYERS, POSITIONS, D, F, H, WriteGGUF, tiny_tensors, tiny_tokens, write_tiny
@@ -33,6 +33,27 @@ def test_configuration_comes_from_the_metadata(write_gguf: WriteGGUF) -> None:
 def test_smollm2s_file_holds_the_preset_of_that_name() -> None:
     config = gguf_file.read(registry.locate("smollm2-135m")).config
     assert config == PRESETS["smollm2-135m"].with_(rope_pairing="adjacent")
+
+
+def test_linear_scaling_of_positions_is_read(write_gguf: WriteGGUF) -> None:
+    path = write_gguf({"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 2.5})
+    assert gguf_file.read(path).config.rope_scaling == {"rope_type": "linear", "factor": 2.5}
+
+
+def test_llama_3s_scaling_is_recognised_by_its_numbers(write_gguf: WriteGGUF) -> None:
+    """As the writer of GGUF files computes them, from the settings of Llama 3.1 and 3.2."""
+    for factor in (8.0, 32.0):
+        numbers = []
+        for pair in range(DH // 2):
+            wavelength = 2 * math.pi * 500_000 ** (2 * pair / DH)
+            smooth = (8192 / wavelength - 1.0) / (4.0 - 1.0)
+            within = 1 / ((1 - smooth) / factor + smooth)
+            numbers.append(1.0 if wavelength < 8192 / 4.0 else factor if wavelength > 8192 / 1.0 else within)
+        assert len(set(numbers)) == 3, "too few pairs to tell"
+        factors = (np.array(numbers, dtype=np.float32), Kind.F32)
+        config = gguf_file.read(write_gguf({"llama.rope.freq_base": 500_000.0}, {"rope_freqs.weight": factors})).config
+        assert config.rope_scaling == {"rope_type": "llama3", "factor": factor, "low_freq_factor": 1.0,
+                                       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
 
 
 def test_parameters_are_those_of_the_decoder(write_gguf: WriteGGUF) -> None:
@@ -73,14 +94,19 @@ def test_matrices_are_transposed_and_as_close_as_their_storage_allows(
     ({"llama.embedding_length": "wide"}, {}, "should be int"),
     ({"llama.rope.freq_base": math.nan}, {}, "rope_base"),
     ({"llama.rope.scaling.type": "yarn"}, {}, "RoPE"),
+    ({"llama.rope.scaling.type": "linear"}, {}, "llama.rope.scaling.factor"),
+    ({"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 0.0}, {}, "factor"),
     ({"llama.vocab_size": 300}, {}, "300"),
-    ({"tokenizer.ggml.pre": "llama-bpe"}, {}, "llama-bpe"),
-    ({"tokenizer.ggml.model": "llama"}, {}, "tokenizer model"),
+    ({"tokenizer.ggml.pre": "tekken"}, {}, "tekken"),
+    ({"tokenizer.ggml.model": "bert"}, {}, "tokenizer model"),
+    ({"tokenizer.ggml.model": "llama"}, {}, "tokenizer.ggml.scores"),
+    ({"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.5, 1.5]}, {}, "2 scores"),
     ({"tokenizer.ggml.token_type": [1, 1, 1]}, {}, "token types"),
     ({"tokenizer.ggml.merges": ["q x"]}, {}, "merge 'q x'"),
     ({"tokenizer.ggml.tokens": ["a"] * len(tiny_tokens())}, {}, "twice"),
     ({}, {"output_norm.weight": None}, "output_norm.weight"),
-    ({}, {"rope_freqs.weight": (np.ones(8, dtype=np.float32), Kind.F32)}, "RoPE"),
+    ({}, {"rope_freqs.weight": (np.linspace(1, 3, 8, dtype=np.float32), Kind.F32)}, "RoPE"),
+    ({}, {"rope_freqs.weight": (np.ones(7, dtype=np.float32), Kind.F32)}, "RoPE"),
     ({}, {"output_norm.weight": (np.full(D, np.nan, dtype=np.float32), Kind.F32)}, "not finite"),
     ({}, {"output_norm.weight": (np.ones(D + 1, dtype=np.float32), Kind.F32)}, "sizes"),
 ])
@@ -102,10 +128,12 @@ def test_other_architectures_are_refused(write_gguf: WriteGGUF) -> None:
 def test_more_parameters_than_the_limit_are_refused_before_memory_is_taken(
     write_gguf: WriteGGUF, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gguf_file, "MAX_PARAMETERS", 1000)
+    monkeypatch.setenv(checkpoint.LIMIT_VARIABLE, "0.0001")
     monkeypatch.setattr(gguf_file, "dequantize", lambda *_: pytest.fail("took memory"))
-    with pytest.raises(CheckpointInvalid, match="at most 1000"):
+    with pytest.raises(TooLarge) as caught:
         gguf_file.read(write_gguf())
+    parameters = sum(math.prod(array.shape) for array, _ in tiny_tensors().values())
+    assert (caught.value.size, caught.value.limit) == (4 * parameters, 100_000)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF", b"GGUF\x03\x00\x00\x00", b"PK\x03\x04" * 100, b"\0" * 4096,
