@@ -1,4 +1,4 @@
-"""Why this token: the likeliest candidates of one step, what all other tokens have together, and where the draw fell."""
+"""Why this token: the likeliest candidates of one step, what all others have together, and where the draw fell."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import torch
 
 from core import sampling
 from core.sampling import SamplingSteps
+
+MOST = 8  # candidates that are told apart
 
 
 class Candidate(NamedTuple):
@@ -32,7 +34,7 @@ class Candidates(NamedTuple):
     kept: int
 
 
-def candidates(steps: SamplingSteps, row: int, count: int, chosen: int) -> Candidates:
+def candidates(steps: SamplingSteps, row: int, chosen: int, count: int = MOST) -> Candidates:
     """The `count` likeliest tokens of text `row` in steps over (B, V), ties to the lower id, and the `chosen` one."""
     logits, probabilities = steps.logits[row].double().cpu(), steps.probabilities[row].double().cpu()  # (V,)
     plain, ends = logits.softmax(dim=-1), sampling.cumulative(steps)[row].cpu()

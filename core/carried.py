@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core import steps
+from core import cost, steps
 from core.config import ModelConfig
 from core.generation import GenerationStep
+from core.model import Decoder
 from core.trace import Trace
 
 
@@ -43,6 +44,11 @@ def left_for_next(trace: Trace, after: Trace, layer: int) -> float:
     return largest
 
 
+def held_bytes(trace: Trace) -> int:
+    """Bytes of all rows of K and V that a step on top of a cache leaves, over all layers, as its tensors say."""
+    return sum(trace[f"blocks.{layer}.{letter}_all"].nbytes for layer in range(trace.config.layers) for letter in "kv")
+
+
 class Rows(NamedTuple):
     """Rows of q, k or v in one step, over all texts, layers and heads: computed now, and read from the cache."""
 
@@ -58,3 +64,19 @@ def rows(config: ModelConfig, step: GenerationStep) -> list[Rows]:
         heads = batch * (config.heads if letter == "q" else config.kv_heads)
         found.append(Rows(letter, heads * step.computed_rows[letter], heads * step.reused_rows[letter]))
     return found
+
+
+class Predicted(NamedTuple):
+    """FLOP and bytes of a step by the formulas of `core.cost`, with the head for the last token only."""
+
+    flops: int
+    bytes: int
+
+
+def predicted(decoder: Decoder, step: GenerationStep) -> Predicted:
+    """What a step should cost; weights and cache in the type of the decoder's weights."""
+    config, batch, new, past = decoder.config, step.text.shape[0], step.inputs.shape[1], step.length_before
+    size = decoder.get_parameter("embedding").element_size()
+    arithmetic = cost.flops(config, batch, new, past, head_tokens=int(step.logits is not None))
+    moved = cost.traffic(config, batch, new, past, bytes_per_weight=size, bytes_per_cache=size)
+    return Predicted(arithmetic["total"], moved["total"])

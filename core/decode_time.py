@@ -61,6 +61,8 @@ def decode_times(
         while cache.length < length - 1:
             with turn():
                 decoder.stream(ids[:, cache.length:min(cache.length + CHUNK, length - 1)], cache=cache)
+        if cache.length < CHUNK:
+            _step(decoder, ids[:, length - 1:length], turn, cache)  # the first ones find nothing at hand
         cached = statistics.median(_step(decoder, ids[:, length - 1:length], turn, cache) for _ in range(REPEATS))
         again = 1 if length > CHUNK else REPEATS
         uncached = statistics.median(_step(decoder, ids[:, :length], turn, None) for _ in range(again))

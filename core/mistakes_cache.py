@@ -1,4 +1,4 @@
-"""Common mistakes of code that goes on from a cache, really carried out on a step of a generation, beside what is right.
+"""Common mistakes of code that goes on from a cache, carried out on a step of a generation, beside what is right.
 
 Both are mistakes about where the new rows stand: which keys they may read (cases C6, C7, H9), and which positions they
 have (cases E4 to E8).

@@ -1,10 +1,12 @@
-"""Questions about a step that goes on from a cache and about what the cache holds, and the slip behind a wrong answer."""
+"""Questions about a step that goes on from a cache and what the cache holds, and the slip behind a wrong answer."""
 
 from __future__ import annotations
 
 import math
 
 from core.config import ModelConfig
+from core.cost import kv_cache_bytes
+from core.growth import SLIPS, miscounted
 from core.quiz import BY_HAND, CLOSE, Question
 from core.trace import Trace
 
@@ -35,8 +37,8 @@ def cached_rows(trace: Trace, layer: int) -> int:
 def judge_step(
     trace: Trace, layer: int, batch: int, head: int, question: Question, answer: float, decimals: int,
 ) -> str:
-    """Whether an answer is right, or which slip would give it. Of a score: "scaled", "sign", "close"; of the rows: "all"
-    (the new ones counted too), "new" (only those); of the numbers: "one_layer", "query_heads", "every_row"."""
+    """Whether an answer is right, or which slip would give it. Of a score: "scaled", "sign", "close"; of the rows:
+    "all" (the new ones counted too), "new" (only those); of the numbers: "one_layer", "query_heads", "every_row"."""
     config, block = trace.config, f"blocks.{layer}."
     new, past = trace[block + "k"].shape[2], cached_rows(trace, layer)
     if question.kind == "value":
@@ -61,19 +63,22 @@ def _score(trace: Trace, block: str, at: tuple[int, ...], answer: float, decimal
 
 
 def cache_question(config: ModelConfig, batch: int, rows: int, bytes_per_element: int, number: int) -> Question:
-    """The `number`-th question about a cache: how many bytes hold `rows` rows ("numbers"), or how many each further token
-    adds ("count"): 2·L·B·T·Hkv·Dh·s."""
-    each = 2 * config.layers * batch * config.kv_heads * config.head_dim * bytes_per_element
+    """The `number`-th question about a cache: how many bytes hold `rows` rows ("numbers"), or how many each further
+    token adds ("count"): 2·L·B·T·Hkv·Dh·s."""
+    each = kv_cache_bytes(config, batch, 1, bytes_per_element)
     if number % 2:
         return Question("count", 0, 0, 0.0, float(each))
     return Question("numbers", 0, 0, 0.0, float(each * rows))
 
 
-def judge_cache(config: ModelConfig, batch: int, bytes_per_element: int, question: Question, answer: float) -> str:
-    """Whether an answer is right, or what it left out: "k_only", "one_layer", "query_heads", "one_text", "elements"."""
+def judge_cache(
+    config: ModelConfig, batch: int, rows: int, bytes_per_element: int, question: Question, answer: float,
+) -> str:
+    """Whether an answer is right, or the slip of `core.growth.SLIPS` that gives it."""
     if answer == question.answer:
         return "right"
-    slips = {question.answer / 2: "k_only", question.answer / config.layers: "one_layer",
-             question.answer * config.group: "query_heads", question.answer / batch: "one_text",
-             question.answer / bytes_per_element: "elements"}
-    return slips.get(answer, "wrong")
+    tokens = 1 if question.kind == "count" else rows
+    for slip in SLIPS:
+        if answer == miscounted(config, batch, tokens, bytes_per_element, slip):
+            return slip
+    return "wrong"

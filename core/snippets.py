@@ -210,16 +210,16 @@ def decode(trace: Trace, layer: int) -> Program:
         past, new = trace.steps[f"{block}{letter}_all"].reads
         inputs |= {f"{letter}_past": trace[past].float(), f"{letter}_new": trace[new]}
     group = trace.config.group
-    past, new = inputs["k_past"].shape[2], inputs["k_new"].shape[2]
+    held, rows = inputs["k_past"].shape[2], inputs["k_new"].shape[2]
     body = ["# q_new (B, H, Tq, Dh); k_past and v_past (B, Hkv, Tk - Tq, Dh), k_new and v_new (B, Hkv, Tq, Dh)",
             "k = torch.cat((k_past, k_new), dim=2)  # (B, Hkv, Tk, Dh): what the cache holds after this step",
             "v = torch.cat((v_past, v_new), dim=2)"]
     if group > 1:
         body += [f"{x} = {x}.repeat_interleave({group}, dim=1)  # (B, H, Tk, Dh)" for x in "kv"]
     body += [f"scaled = q_new @ k.mT / math.sqrt({trace.config.head_dim})  # (B, H, Tq, Tk)"]
-    if new > 1:
-        body += [f"allowed = torch.ones({new}, {past + new}).tril(diagonal={past})  # aligned at the end: query i reads "
-                 f"keys 0 to {past} + i", "scaled = scaled.masked_fill(allowed == 0, -math.inf)"]
+    if rows > 1:
+        body += [f"allowed = torch.ones({rows}, {held + rows}).tril(diagonal={held})  # aligned at the end: query i "
+                 f"reads keys 0 to {held} + i", "scaled = scaled.masked_fill(allowed == 0, -math.inf)"]
     body += ["result = scaled.softmax(dim=-1) @ v  # (B, H, Tq, Dh)", "print(result)"]
     return _program("decode", inputs, body)
 

@@ -56,8 +56,8 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
     """Ours: "the cat sees a" through one pre-norm block to the logits. T=4, D=4, H=2, Hkv=2 or 1, Dh=2, F=8, V=12.
 
     RMSNorm, learned positions, a ReLU feed-forward, all parameters small integers. With `kv_heads=1` both query heads
-    read the first KV head. Either way the likeliest next token is "dog". Position rows up to 8 leave room to go on; with
-    two KV heads the likeliest tokens then are "and sees a cat".
+    read the first KV head. Either way the likeliest next token is "dog". Eight position rows leave room to go on;
+    with two KV heads the likeliest tokens then are "and sees a cat".
     """
     if kv_heads not in (1, 2):
         raise UnknownOption("kv_heads", kv_heads, ["1", "2"])

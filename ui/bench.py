@@ -48,19 +48,21 @@ _MANY = 1000
 _NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
-            "new": (1, _MANY), "chunk": (0, _MANY), "top_k": (0, MAP_LIMITS["V"][1]),
+            "new": (1, _MANY), "chunk": (0, _MANY), "requests": (1, MAP_LIMITS["B"][1]),
+            "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 _FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
 _SAVED = ("source", "example", "text")
-_SWITCHES = ("presenter", "transpose", "scale", "cache")
+_SWITCHES = ("presenter", "transpose", "scale", "cache", "chat")
 
 
 @dataclass(frozen=True)
 class Bench:
     """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
     (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one; `bias` is the
-    toy's; `mask` is the kind of mask ("" for the source's own), with its number `hidden`."""
+    toy's; `chat` puts the typed text into the live model's chat template; `mask` is the kind of mask ("" for the
+    source's own), with its number `hidden`."""
 
     language: str = i18n.DEFAULT
     source: str = SOURCES[0]
@@ -76,6 +78,7 @@ class Bench:
     batch: int = 0
     decimals: int = DEFAULT_DECIMALS
     presenter: bool = False
+    chat: bool = False
     edits: Mapping[str, Mapping[Index, float]] = field(default_factory=dict)
 
     @property
@@ -156,6 +159,7 @@ def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
         bias=state.get("bias") == "on", mask=state.get("mask") or mask, hidden=_early("hidden", 1),
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
+        chat=bool(held("chat", False)),
         edits=dict(sorted(all_edits().get(scope, {}).items())))
 
 
@@ -394,9 +398,9 @@ def fraction(label: str, key: str, default: float, *, step: float, where: Any = 
     return float(value if value is not None else default)
 
 
-def switch(label: str, key: str, *, where: Any = st, **more: Any) -> bool:
-    """A toggle that is on by default, bound to the address."""
-    return bool(where.toggle(label, value=True, key=key, bind="query-params", persist_state="session", **more))
+def switch(label: str, key: str, *, on: bool, where: Any = st, **more: Any) -> bool:
+    """A toggle bound to the address; `on` is its default."""
+    return bool(where.toggle(label, value=on, key=key, bind="query-params", persist_state="session", **more))
 
 
 def place_of(label: str, count: int, *, newest: bool) -> int:

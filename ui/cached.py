@@ -58,6 +58,7 @@ def attention(view: View, *, last: str = "context") -> tuple[list[Frame], list[R
     if fresh(view):
         count = trace[q].shape[2]
         frames = [found if found.id in ("k", "v") else _few(found, count) for found in frames]
+    frames = [replace(found, compact=found.id not in ("q", "k", "scores")) for found in frames]
     return frames, [view.rule(name(short), ids) for short in made]
 
 

@@ -1,8 +1,8 @@
 """A generation on screen: one run for each session, made step by step, looked back at, kept when a setting changes.
 
-The run holds every step so far. Pages draw `controls`, which makes the next steps and says which one is looked at; while
-it runs by itself the page's fragment comes again every `TICK`, and each time makes steps for a moment only, so that
-Stop is heard at once and other sessions have their turn between two forwards.
+The run holds every step so far. Pages draw `controls`, which makes the next steps and says which one is looked at;
+while it runs by itself the page's fragment comes again every `TICK`, and each time makes steps for a moment only, so
+that Stop is heard at once and other sessions have their turn between two forwards.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MOST_SHOWN = 160  # tokens of the text that are written out
 
 
 class Choices(NamedTuple):
-    """How a run is made: up to `new` tokens more, the prompt in pieces of `chunk` (0: at once), with or without a cache,
-    and how the next token is drawn. The names are those of the address."""
+    """How a run is made: up to `new` tokens more, the prompt in pieces of `chunk` (0: at once), with or without a
+    cache, and how the next token is drawn. The names are those of the address."""
 
     new: int = DEFAULT_NEW
     chunk: int = 0
@@ -49,7 +49,7 @@ class Choices(NamedTuple):
 
 
 class Run:
-    """One generation. `steps` are those made so far; `done` when there is no further one, `error` why it ended early."""
+    """One generation. `steps` are those made so far; `done` when there is no further one, `error` why it ended."""
 
     def __init__(self, prompt: Prompt, choices: Choices) -> None:
         self.prompt, self.choices = prompt, choices
@@ -186,7 +186,7 @@ def fragment(lab: Callable[[], None]) -> None:
 
 
 def tick(run: Run) -> None:
-    """Go on for a moment if the run goes on by itself; called first in a page's lab."""
+    """Go on for a moment if the run goes on by itself; called last in a page's lab, when all is drawn."""
     if run.running:
         run.advance(MOMENT)
         bench_module.remember("run-newest", True)
@@ -204,13 +204,13 @@ def controls(run: Run) -> int | None:
             _run(run, not run.running)
             st.rerun()
         with st.popover(_("Settings")):
-            _settings()
+            _settings(run)
         newest = bool(bench_module.recall("run-newest"))
         bench_module.remember("run-newest", False)
         place = None
         if run.steps:
             if len(run.steps) > 1:
-                st.caption(_("Step looked at:"))
+                st.caption(_("Step looked at:"), width="content")
             with st.container(width=260):
                 place = bench_module.place_of(_("Step looked at"), len(run.steps), newest=newest)
     if run.choices != chosen():
@@ -227,21 +227,24 @@ def _end(run: Run) -> str:
     if bool(last.done.all()):
         return _("The model has chosen its own end-of-text token, so the run ends here.")
     if run.room < run.choices.new:
-        return _("The run ends here: this model has positions for {limit} tokens, and the last one that was chosen would "
-                 "need one more.").format(limit=run.prompt.limit)
+        return _("The run ends here: this model has positions for {limit} tokens, and the last one that was chosen "
+                 "would need one more.").format(limit=run.prompt.limit)
     return _("The run ends here: it was to add {count} tokens.").format(count=run.room)
 
 
-def _settings() -> None:
-    """The settings of the next run."""
+def _settings(run: Run) -> None:
+    """The settings of the next run; the chat template belongs to the prompt and begins one at once."""
     start = Choices()
+    if run.prompt.source == "live":
+        bench_module.switch(_("Chat template"), "chat", on=False, help=_(
+            "Your sentence becomes what a user says, in the form in which the model was trained to answer."))
     left, right = st.columns(2)
     whole = bench_module.whole_number
     whole(_("New tokens"), "new", 1, MOST_NEW, start.new, where=left)
     whole(_("Prompt in pieces of"), "chunk", 0, MAX_TRACE_TOKENS, start.chunk, where=right,
           help=_("How many tokens of the prompt are read in one pass; none means all, up to {limit} at once.").format(
               limit=MAX_TRACE_TOKENS))
-    bench_module.switch(_("Use the cache"), "cache", help=_(
+    bench_module.switch(_("Use the cache"), "cache", on=start.cache, help=_(
         "Without it every step reads the whole text again: the same tokens, later."))
     left, right = st.columns(2)
     bench_module.fraction(_("Temperature"), "temperature", start.temperature, step=0.1, where=left,

@@ -118,7 +118,7 @@ def prompt(bench: Bench) -> Prompt | None:
     text; None while the live model loads. Raises WorkbenchError."""
     if bench.source == "live":
         model = loader().model()
-        return None if model is None else _typed(model, bench.text)
+        return None if model is None else _typed(model, bench.text, bench.chat)
     trace = _toy(bench.sizes, bench.seed, bench.bias) if bench.source == "toy" else _worked(bench.example)
     fit, _unfit = bench_module.fitting(trace, bench.edits)
     words = worked.BLOCK_VOCABULARY
@@ -128,17 +128,18 @@ def prompt(bench: Bench) -> Prompt | None:
         words.__getitem__ if bench.source == "worked" else "#{}".format, trace.config.max_positions)
 
 
-def _typed(model: live.Live, text: str) -> Prompt:
-    """A typed text as a prompt of the live model. Raises as `Live.encode`, TextEmpty and TooManyTokens."""
+def _typed(model: live.Live, text: str, chat: bool) -> Prompt:
+    """A typed text as a prompt of the live model, or as what a user says to it (`chat`). Raises as `Live.encode` and
+    `Live.chat`, TextEmpty and TooManyTokens."""
     if not text.strip():
         raise live_errors.TextEmpty
-    encoding = model.encode(text)
+    encoding = model.chat([{"role": "user", "content": text}]).encoding if chat else model.encode(text)
     limit = min(LONGEST_CONTEXT, model.config.max_positions)
     if len(encoding) > limit:
         raise live_errors.TooManyTokens(len(encoding), limit)
     ids = torch.tensor([encoding.ids], device=model.decoder.get_parameter("embedding").device)
-    return Prompt((model.fingerprint, text), "live", model.decoder, ids, model.tokenizer.label, limit,
-                  turn=FORWARDS.take)
+    return Prompt((model.fingerprint, text, chat), "live", model.decoder, ids, model.tokenizer.label, limit,
+                  model.stop_ids, FORWARDS.take)
 
 
 class Progress(NamedTuple):
@@ -229,7 +230,8 @@ def extent(trace: Trace) -> Extent:
 
 def reach(bench: Bench, *, prompted: bool) -> Extent:
     """The extent of what the bench selects; on pages that start from a prompt (`prompted`) the live model's own, since
-    no trace could follow a text of that length."""
+    no trace could follow a text of that length. While it loads there is nothing to choose from, so that what the
+    address says of layer and head stays."""
     if prompted and bench.source == "live":
         try:
             model = loader().model()
@@ -237,7 +239,8 @@ def reach(bench: Bench, *, prompted: bool) -> Extent:
             model = None
         if model is not None:
             return Extent(model.config.layers, model.config.heads, 1)
-    return extent(resolve(bench).trace)
+    resolved = resolve(bench)
+    return Extent(1, 1, 1) if resolved.loading else extent(resolved.trace)
 
 
 def within(bench: Bench, have: Extent) -> Bench:

@@ -117,6 +117,11 @@ def format_bytes(x: float) -> str:
     return f"{x:.3g} {unit}"
 
 
+def format_count(x: float) -> str:
+    """A large count with three digits: "640", "2.70e8"."""
+    return f"{x:,.0f}" if x < 1e6 else f"{x:.2e}".replace("e+0", "e").replace("e+", "e")
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 
@@ -177,3 +182,13 @@ def blend_colours() -> dict[str, str]:
 def candidate_colours() -> dict[str, str]:
     """Colours of the next token's candidates and of the draw."""
     return {"plain": "#a7b3bf", "probability": "#3b82c4", "others": "#a7b3bf", "draw": "#c9702b"}
+
+
+def growth_colours() -> dict[str, str]:
+    """Colours of the curves of a cache; dashes tell them apart as well."""
+    return {"mha": "#c9702b", "own": "#3b82c4", "mqa": "#3a9a7c", "window": "#9a6fc0", "limit": "#808890"}
+
+
+def time_colours() -> dict[str, str]:
+    """Colours of the times with and without the cache; the symbols tell them apart as well."""
+    return {"cached": "#3b82c4", "uncached": "#c9702b"}

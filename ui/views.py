@@ -147,7 +147,7 @@ class View:
         if "Hkv" in axes and self.trace.config.kv_heads > 1:
             parts.append(_("KV head {n}").format(n=self.head // self.trace.config.group + 1))
         if self.trace.config.positions == "rope" and name.rsplit(".", 1)[-1] in _TURNED:
-            parts.append(_("after RoPE") if name.endswith("_rot") else _("before RoPE"))
+            parts.append(_("after RoPE") if name.endswith(("_rot", "_past", "_all")) else _("before RoPE"))
         return ", ".join(parts)
 
     def _is_cut(self, name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -19,14 +21,12 @@ from ui.theme import format_number
 from ui.views import View
 
 _AXES = {"q": "B H Tq Dh", "k": "B Hkv Tk Dh", "v": "B Hkv Tk Dh", "scores": "B H Tq Tk"}
-_CANDIDATES = 8
 
 
 def lab() -> None:
     """Everything that changes with a step, a pin or a choice of layer and head."""
     shown = generating.look()
     bench, run = shown.bench, shown.run
-    generating.tick(run)
     strip_at, formula_at = st.container(), st.container()
     place = generating.controls(run)
     with strip_at:
@@ -37,21 +37,34 @@ def lab() -> None:
             _formula(None, None, bench.decimals)
         st.caption(_("Nothing has been read yet. Step reads the prompt, or its first piece."))
         bench_module.finish()
+        generating.tick(run)
         return
-    step, trace = run.steps[place], run.trace(place)
+    trace = run.trace(place)
     if trace is None:
+        with formula_at:
+            _formula(None, None, bench.decimals)
         st.caption(_("This step read {count} tokens at once, too many for its tensors to be shown here.").format(
-            count=step.inputs.shape[1]))
+            count=run.steps[place].inputs.shape[1]))
+        _sections(_steps_sections(bench, run, place))
     else:
         _step(shown, place, trace, formula_at)
-    for title, key, body in (
-        (_("Why this token"), "why", lambda: _why(bench, run, step)),
+    bench_module.finish()
+    generating.tick(run)
+
+
+def _sections(sections: Sequence[tuple[str, str, Callable[[], None]]]) -> None:
+    for title, key, body in sections:
+        blocks.folded(title, key, body)
+
+
+def _steps_sections(bench: Bench, run: Run, place: int) -> list[tuple[str, str, Callable[[], None]]]:
+    """What can be said of a step without its tensors."""
+    return [
+        (_("Why this token"), "why", lambda: _why(bench, run, run.steps[place])),
         (_("All steps in numbers"), "table", lambda: _table(run)),
         (_("With the cache and without"), "compare", lambda: _compare(run, place)),
         (_("Training, prefill, decode"), "phases", _phases),
-    ):
-        blocks.folded(title, key, body)
-    bench_module.finish()
+    ]
 
 
 def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) -> None:
@@ -78,13 +91,15 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
     _counts(view, step, asking=asked is not None)
     blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
     _look_for(view, run, place)
-    for title, key, body in (
+    of_steps = _steps_sections(bench, run, place)
+    _sections([
+        *of_steps[:1],
         (_("Why K and V are kept, and Q is not"), "carried", lambda: _carried(view, run, place)),
+        *of_steps[1:],
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, run, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: _program(view)),
         (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="generation")),
-    ):
-        blocks.folded(title, key, body)
+    ])
     blocks.check_line(trace.check_step(view.name("scores")))
     blocks.check_line(trace.check(view.layer))
 
@@ -127,8 +142,8 @@ def _look_for(view: View, run: Run, place: int) -> None:
             sentences.append(_("This is a further piece of the prompt: its {count} queries also read the {held} rows "
                                "that the pieces before left in the cache.").format(count=new, held=held))
     elif run.choices.cache:
-        sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. The other {held} rows of K and V "
-                       "come from the cache and are not computed again.").format(
+        sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. The other {held} rows of K and "
+                       "V come from the cache and are not computed again.").format(
                            token=f"`{label(int(step.inputs[view.batch, -1]))}`", held=held)]
     else:
         sentences = [_("Without the cache all {count} tokens are read again for the sake of one new row.").format(
@@ -157,23 +172,25 @@ def _why(bench: Bench, run: Run, step: GenerationStep) -> None:
         st.caption(_("This piece of the prompt chooses no token; only the last one does."))
         return
     token, u = int(step.token[bench.batch]), float(step.u[bench.batch])
-    found = candidates.candidates(made, bench.batch, _CANDIDATES, token)
+    found = candidates.candidates(made, bench.batch, token)
     labels = [run.prompt.label(one.token) for one in found.top]
     words = {"plain": _("as the model gave it"), "probability": _("after the settings"),
              "others": _("all other {count} tokens").format(count=f"{found.others:,}"), "draw": _("the draw u"),
              "interval": _("the unit interval, tokens in the order of the vocabulary")}
+    greedy = step.settings.temperature == 0
     st.plotly_chart(
-        figures.next_token(found, u, labels=labels, words=words, colours=theme.candidate_colours()), width="stretch",
+        figures.next_token(found, None if greedy else u, labels=labels, words=words,
+                           colours=theme.candidate_colours(), decimals=bench.decimals), width="stretch",
         config={"displayModeBar": False}, key="next-token",
         alt=_("Bars of the likeliest next tokens and of all others together; below, the unit interval with the draw."))
     chosen = found.top[[one.token for one in found.top].index(token)]
-    if step.settings.temperature == 0:
-        st.markdown(_("At temperature zero nothing is drawn: {token} has the largest logit and is taken. The model itself "
-                      "gives it {plain}.").format(token=f"`{run.prompt.label(token)}`",
+    if greedy:
+        st.markdown(_("At temperature zero nothing is drawn: {token} has the largest logit and is taken. The model "
+                      "itself gives it {plain}.").format(token=f"`{run.prompt.label(token)}`",
                                                   plain=format_number(chosen.plain, bench.decimals)))
         return
-    st.markdown(_("Of all tokens {kept} are left after the settings. u = {u} falls into the part of {token}, from {start} "
-                  "to {end}, so that is the next token.").format(
+    st.markdown(_("Of all tokens {kept} are left after the settings. u = {u} falls into the part of {token}, from "
+                  "{start} to {end}, so that is the next token.").format(
                       kept=f"{found.kept:,}", u=format_number(u, bench.decimals),
                       token=f"`{run.prompt.label(token)}`", start=format_number(chosen.start, bench.decimals),
                       end=format_number(chosen.end, bench.decimals)))
@@ -184,15 +201,17 @@ def _table(run: Run) -> None:
     config, lines = run.prompt.decoder.config, []
     names = {"prefill": _("prefill"), "decode": _("decode")}
     for number, step in enumerate(run.steps, start=1):
-        rows = carried.rows(config, step)
+        rows, formula = carried.rows(config, step), carried.predicted(run.prompt.decoder, step)
         lines.append([str(number), names[step.kind], str(step.inputs.shape[1]),
                       f"{sum(row.computed for row in rows):,}", f"{sum(row.reused for row in rows):,}",
-                      theme.format_seconds(step.seconds),
+                      theme.format_seconds(step.seconds), theme.format_count(formula.flops),
+                      theme.format_bytes(formula.bytes),
                       "" if step.token is None else f"`{run.prompt.label(int(step.token[0]))}`"])
     blocks.table([_("step"), _("phase"), _("tokens read"), _("rows of q, k, v computed"), _("rows read from the cache"),
-                  _("time"), _("next token")], lines)
+                  _("time"), _("FLOP by formula"), _("bytes by formula"), _("next token")], lines)
     st.caption(_("The rows are counted over all layers, heads and texts. Times are those of this machine, without "
-                 "waiting for a turn; at sizes like those of the examples they say nothing about larger models."))
+                 "waiting for a turn. FLOP are those of the matrix products; bytes count every weight once, and the "
+                 "rows read from the cache and written to it."))
 
 
 def _compare(run: Run, place: int) -> None:
@@ -205,13 +224,14 @@ def _compare(run: Run, place: int) -> None:
             _("Read the whole text again without the cache"), key="compare-go"):
         return
     found = run.compare(place)
-    st.markdown(_("The logits of this step, and those of reading all {count} tokens again without a cache, differ by at "
-                  "most {difference}, among values up to {size}. With the cache it took {cached}, without {uncached}."
+    st.markdown(_("The logits of this step, and those of reading all {count} tokens again without a cache, differ "
+                  "by at most {difference}, among values up to {size}. With the cache it took {cached}, without {uncached}."
                   ).format(count=run.steps[place].text.shape[1], difference=theme.format_difference(found.difference),
                            size=format_number(found.size, decimals=2),
                            cached=theme.format_seconds(found.cached_seconds),
                            uncached=theme.format_seconds(found.uncached_seconds)))
-    st.caption(_("The same sums in another order round differently in the last digits; the chosen token is the same."))
+    if found.difference:
+        st.caption(_("The same sums in another order round differently in the last digits."))
 
 
 def _carried(view: View, run: Run, place: int) -> None:
@@ -220,8 +240,9 @@ def _carried(view: View, run: Run, place: int) -> None:
               _("yes, as a part of {symbol}").format(symbol=i18n.symbol(one.read_as)) if one.read_as else _("no")]
              for one in carried.carried(view.trace, view.layer)]
     blocks.table([_("tensor of this step"), _("shape"), _("read by the next step")], lines)
-    st.markdown(_("The next token asks with a query of its own. What it asks is the K and V of every token before it, so "
-                  "those are read again in each step; an old query was only ever needed for the row of its own token."))
+    st.markdown(_("The next token asks with a query of its own. What it asks is the K and V of every token before it, "
+                  "so those are read again in each step; an old query was only ever needed for the row of its own "
+                  "token."))
     following = run.steps[place + 1].trace if place + 1 < len(run.steps) else None
     if following is not None and view.name("k_all") in view.trace:
         st.caption(_("Check: K and V that step {step} read from the cache, against those that this step left. Largest "
@@ -266,7 +287,7 @@ def _mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
     if not cached.fresh(view):
         st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
         return
-    labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at 0 again")}
+    labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="aligned_start",
                                required=True)
     result = mistakes_cache.cached(view.trace, view.layer, kind)
@@ -274,8 +295,8 @@ def _mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
         "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "
                            "read the first key only, as if it stood at the start. It stands at the end: aligned there, "
                            "query i may read all keys up to Tk − Tq + i."),
-        "restarted": _("The new token stands behind the cached ones. If a step counts its positions from 0 again, its "
-                       "row gets the position of the first token, and all distances to the cached keys are wrong."),
+        "restarted": _("The new token stands behind the cached ones. If a step counts its positions from zero again, "
+                       "its row gets the position of the first token, and all distances to the cached keys are wrong."),
     }
     if kind == "restarted" and view.trace.config.positions == "none":
         st.markdown(explained[kind] + " " + _("This model has no positions, so here nothing changes."))

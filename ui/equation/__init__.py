@@ -50,8 +50,8 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say. Of the rows (columns when `transposed`) those from `fresh` on, (first, role),
-    are new in this step and in the colour of that role; those from `filled` on hold nothing yet and stay blank.
+    ones do not follow their rule the edits say. Of the rows (columns when `transposed`) those from `fresh` on, (first,
+    role), are new in this step and in the colour of that role; those from `filled` on hold nothing yet and stay blank.
     """
 
     id: str
