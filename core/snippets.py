@@ -217,9 +217,14 @@ def decode(trace: Trace, layer: int) -> Program:
     if group > 1:
         body += [f"{x} = {x}.repeat_interleave({group}, dim=1)  # (B, H, Tk, Dh)" for x in "kv"]
     body += [f"scaled = q_new @ k.mT / math.sqrt({trace.config.head_dim})  # (B, H, Tq, Tk)"]
-    if rows > 1:
-        body += [f"allowed = torch.ones({rows}, {held + rows}).tril(diagonal={held})  # aligned at the end: query i "
-                 f"reads keys 0 to {held} + i", "scaled = scaled.masked_fill(allowed == 0, -math.inf)"]
+    mask = trace["mask"]
+    if bool((mask != 0).any()):
+        if mask.shape[:2] == (1, 1) and torch.equal(mask[0, 0].cpu(), ops.causal_mask(rows, held + rows)):
+            body.append(f"allowed = torch.ones({rows}, {held + rows}).tril(diagonal={held})  # aligned at the end: "
+                        f"query i reads keys 0 to {held} + i")
+        else:
+            inputs["allowed"] = (mask == 0).long()
+        body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
     body += ["result = scaled.softmax(dim=-1) @ v  # (B, H, Tq, Dh)", "print(result)"]
     return _program("decode", inputs, body)
 
@@ -237,5 +242,5 @@ def cache(trace: Trace, layer: int) -> Program:
             "    store[0, :, :, t], store[1, :, :, t] = k[:, :, t], v[:, :, t]",
             f"per_token = 2 * {config.layers} * {batch} * {heads} * {width} * store.element_size()",
             f"assert {config.layers} * store.nbytes == per_token * {rows}  # 2 L B T Hkv Dh s",
-            "result = store", "print(per_token, result)"]
+            "result = store", "print(result)"]
     return _program("cache", inputs, body)

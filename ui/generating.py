@@ -242,15 +242,15 @@ def _settings(run: Run) -> None:
     whole = bench_module.whole_number
     whole(_("New tokens"), "new", 1, MOST_NEW, start.new, where=left)
     whole(_("Prompt in pieces of"), "chunk", 0, MAX_TRACE_TOKENS, start.chunk, where=right,
-          help=_("How many tokens of the prompt are read in one pass; none means all, up to {limit} at once.").format(
+          help=_("How many tokens of the prompt are read in one pass; zero means all, up to {limit} at once.").format(
               limit=MAX_TRACE_TOKENS))
     bench_module.switch(_("Use the cache"), "cache", on=start.cache, help=_(
         "Without it every step reads the whole text again: the same tokens, later."))
     left, right = st.columns(2)
     bench_module.fraction(_("Temperature"), "temperature", start.temperature, step=0.1, where=left,
-                          help=_("At none the likeliest token is taken."))
+                          help=_("At zero the likeliest token is taken."))
     whole(_("Top-k"), "top_k", 0, bench_module.MAP_LIMITS["V"][1], start.top_k, where=right,
-          help=_("None keeps all tokens."))
+          help=_("Zero keeps all tokens."))
     bench_module.fraction(_("Top-p"), "top_p", start.top_p, step=0.05, where=left)
     bench_module.fraction(_("Min-p"), "min_p", start.min_p, step=0.01, where=right)
     whole(_("Seed of the draw"), "draw", *bench_module.seed_range())

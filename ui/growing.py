@@ -82,7 +82,7 @@ def _chosen(own: ModelConfig) -> tuple[ModelConfig, int, int, str]:
     batch = whole(_("Requests"), "requests", 1, bench_module.MAP_LIMITS["B"][1], FIRST_REQUESTS, where=fourth)
     tokens = whole(_("Tokens of each"), "length", 1, bench_module.MAP_LIMITS["T"][1], FIRST_LENGTH, where=first)
     whole(_("Sliding window"), "window_of", 0, bench_module.MAP_LIMITS["T"][1], 0, where=second,
-          help=_("How many of the last tokens are kept; none keeps all."))
+          help=_("How many of the last tokens are kept; zero keeps all."))
     return config.with_(kv_heads=heads), batch, tokens, dtype
 
 

@@ -225,11 +225,11 @@ def _compare(run: Run, place: int) -> None:
         return
     found = run.compare(place)
     st.markdown(_("The logits of this step, and those of reading all {count} tokens again without a cache, differ "
-                  "by at most {difference}, among values up to {size}. With the cache it took {cached}, without {uncached}."
-                  ).format(count=run.steps[place].text.shape[1], difference=theme.format_difference(found.difference),
-                           size=format_number(found.size, decimals=2),
-                           cached=theme.format_seconds(found.cached_seconds),
-                           uncached=theme.format_seconds(found.uncached_seconds)))
+                  "by at most {difference}, among values up to {size}. With the cache it took {cached}, without "
+                  "{uncached}.").format(
+                      count=run.steps[place].text.shape[1], difference=theme.format_difference(found.difference),
+                      size=format_number(found.size, decimals=2), cached=theme.format_seconds(found.cached_seconds),
+                      uncached=theme.format_seconds(found.uncached_seconds)))
     if found.difference:
         st.caption(_("The same sums in another order round differently in the last digits."))
 
