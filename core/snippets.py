@@ -205,15 +205,19 @@ def decode(trace: Trace, layer: int) -> Program:
     (B, H, Tq, Dh). The mask is aligned at the end."""
     block = f"blocks.{layer}."
     q = trace.steps[block + "scores"].reads[0]
-    inputs = {"q_new": trace[q]}
+    inputs, rows = {"q_new": trace[q]}, trace[q].shape[2]
+    held = trace[block + "k_past"].shape[2]
     for letter in "kv":
         past, new = trace.steps[f"{block}{letter}_all"].reads
-        inputs |= {f"{letter}_past": trace[past].float(), f"{letter}_new": trace[new]}
+        inputs |= ({f"{letter}_past": trace[past].float()} if held else {}) | {f"{letter}_new": trace[new]}
     group = trace.config.group
-    held, rows = inputs["k_past"].shape[2], inputs["k_new"].shape[2]
-    body = ["# q_new (B, H, Tq, Dh); k_past and v_past (B, Hkv, Tk - Tq, Dh), k_new and v_new (B, Hkv, Tq, Dh)",
-            "k = torch.cat((k_past, k_new), dim=2)  # (B, Hkv, Tk, Dh): what the cache holds after this step",
-            "v = torch.cat((v_past, v_new), dim=2)"]
+    body = ["# q_new (B, H, Tq, Dh), k_new and v_new (B, Hkv, Tq, Dh): the rows of this step"]
+    if held:
+        body += ["# k_past and v_past (B, Hkv, Tk - Tq, Dh): the rows from the cache",
+                 "k = torch.cat((k_past, k_new), dim=2)  # (B, Hkv, Tk, Dh): what the cache holds after this step",
+                 "v = torch.cat((v_past, v_new), dim=2)"]
+    else:
+        body += ["k, v = k_new, v_new  # the cache was empty"]
     if group > 1:
         body += [f"{x} = {x}.repeat_interleave({group}, dim=1)  # (B, H, Tk, Dh)" for x in "kv"]
     body += [f"scaled = q_new @ k.mT / math.sqrt({trace.config.head_dim})  # (B, H, Tq, Tk)"]

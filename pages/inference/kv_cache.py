@@ -166,8 +166,8 @@ def _left_out() -> None:
     st.markdown(_(
         "The formula counts the numbers of K and V and nothing else. A server needs more: it hands out memory in pages "
         "or blocks, whose last one is partly empty; rows are padded so that they start at round addresses; tables say "
-        "where whose pages lie; and the activations of the step itself, the logits among them, need room as well. How many "
-        "requests really fit is therefore less."))
+        "where whose pages lie; and the activations of the step itself, the logits among them, need room as well. How "
+        "many requests really fit is therefore less."))
 
 
 _shown = generating.look()
