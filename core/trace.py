@@ -11,6 +11,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 import torch
@@ -112,6 +113,7 @@ def template(name: str) -> str:
     return registered
 
 
+@lru_cache(maxsize=2**16)
 def registered(name: str) -> Name:
     """The registry's entry for a name. Raises UnknownName."""
     return NAMES[template(name)]
@@ -168,7 +170,7 @@ class Trace:
             self._given[name] = tensor
         if cached:  # a mask of one row or column tells nothing
             self._sizes |= {"Tq": self._sizes["T"], "Tk": self._sizes["Tp"] + self._sizes["T"]}
-        self._available = self._reachable()
+        self._available = _reachable(config, cached, frozenset(self._given))
 
     def capture(self, layer: int, x: Tensor) -> None:
         """Keep the residual stream: the input of `layer`, or after the last block the final output. x (B, T, D)."""
@@ -359,14 +361,6 @@ class Trace:
         scale = self.scales.get(self.layer_of(name))
         return steps.run(step, self.config, [self[read] for read in step.reads], scale)
 
-    def _reachable(self) -> set[str]:
-        """Given names, and every step all of whose operands are reachable; the plan is in order, so once through."""
-        found = set(self._given)
-        for name, step in self.steps.items():
-            if all(read in found for read in step.reads):
-                found.add(name)
-        return found
-
     def _keep(self, name: str, value: Tensor) -> None:
         with self._lock:
             self._computed[name] = value
@@ -387,6 +381,16 @@ class Trace:
         tokens, queries = self._sizes.get("T"), self._sizes.get("Tq")
         if tokens and queries and tokens != queries:
             raise ShapeError(f"there is one query for each of {tokens} tokens", **{name: tensor.shape})
+
+
+@lru_cache(maxsize=32)
+def _reachable(config: ModelConfig, cached: bool, given: frozenset[str]) -> frozenset[str]:
+    """Given names, and every step all of whose operands are reachable; the plan is in order, so once through."""
+    found = set(given)
+    for name, step in steps.plan(config, cached).items():
+        if all(read in found for read in step.reads):
+            found.add(name)
+    return frozenset(found)
 
 
 def _place(name: str) -> tuple[int, int, int]:

@@ -90,35 +90,6 @@ def edits_from_json(raw: bytes | str) -> Unpacked:
     return Unpacked(edits, dropped)
 
 
-class State(NamedTuple):
-    """A saved state: the edits, what was chosen (`view`: a known key -> its code or text), and how much was dropped."""
-
-    edits: ScopedEdits
-    view: dict[str, str]
-    dropped: int
-
-
-def state_to_json(edits: ScopedEdits, view: Mapping[str, str]) -> str:
-    """The text of a state file, for edits that are too many for an address."""
-    return json.dumps({"view": dict(view), "edits": json.loads(edits_to_json(edits))}, ensure_ascii=False)
-
-
-def state_from_json(raw: bytes) -> State:
-    """Read a state file back; what is not of the right form is dropped and counted."""
-    if len(raw) > LARGEST_TEXT:
-        return State({}, {}, 1)
-    try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
-        return State({}, {}, 1)
-    if not isinstance(found, Mapping) or not isinstance(found.get("edits"), Mapping):
-        return State({}, {}, 1)
-    unpacked = edits_from_json(json.dumps(found["edits"]))
-    view = found.get("view")
-    chosen = {key: value for key, value in view.items() if isinstance(value, str)} if isinstance(view, Mapping) else {}
-    return State(unpacked.edits, chosen, unpacked.dropped)
-
-
 def pack_pin(pin: Mapping[str, Any]) -> str:
     """A pinned cell as "frame.row.column"."""
     return f"{pin['id']}.{pin['row']}.{pin['col']}"

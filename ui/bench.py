@@ -38,22 +38,23 @@ LONGEST_LINKED_TEXT = 3000  # characters of typed text that an address carries
 LONGEST_ADDRESS = 8000
 UNPINNED = "none"  # in the address: the learner let go of the cell that the page opens with
 
-_CHOICES: dict[str, tuple[Sequence[str], str]] = {
+CHOICES: dict[str, tuple[Sequence[str], str]] = {
     "lang": (tuple(i18n.languages()), i18n.DEFAULT), "source": (SOURCES, SOURCES[0]), "example": (EXAMPLES, ""),
     "bias": (("on",), ""), "mask": (masks.KINDS, ""), "notation": (tuple(notation.NOTATIONS), notation.DEFAULT),
 }
 # What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
 # are depends on the source, so of these only what no source has is unsound.
 _MANY = 1000
-_NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
+NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
             "new": (1, _MANY), "chunk": (0, _MANY), "requests": (1, MAP_LIMITS["B"][1]),
             "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
-_FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
-_SAVED = ("source", "example", "text")
+FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
+# The choices that the numbers on screen depend on; a state file carries them.
+SAVED = ("source", "example", "text", "bias", "mask", "hidden", *SIZE_LETTERS, "seed", "layer", "head", "b")
 _SWITCHES = ("presenter", "transpose", "scale", "cache", "chat")
 
 
@@ -93,7 +94,7 @@ class Bench:
 def begin(locale: str | None) -> list[str]:
     """Take over what the address says that we did not write; returns notices (codes) about what was dropped."""
     notices: list[str] = []
-    for key, (known, default) in _CHOICES.items():
+    for key, (known, default) in CHOICES.items():
         if _arrived(key):
             value = st.query_params.get(key, "")
             if value and value not in known:
@@ -116,12 +117,14 @@ def begin(locale: str | None) -> list[str]:
             notices.append("pin_dropped")
     if _arrived("window"):
         st.session_state["_window"] = address.unpack_window(st.query_params.get("window", ""))
-    unsound = [key for key in (*_NUMBERS, *_FRACTIONS, *_SWITCHES) if _arrived(key) and not _sound(key)]
+    unsound = [key for key in (*NUMBERS, *FRACTIONS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
         notices.append("unknown_choice")
-    _choose(recall("chosen", {}))
-    remember("chosen", {})
+    if opened := recall("opened"):
+        st.session_state.update(opened)
+        _announce({key: value for key, value in opened.items() if key in NUMBERS})
+        remember("opened", None)
     i18n.use(st.session_state["lang"], st.session_state["notation"])
     return notices
 
@@ -163,12 +166,27 @@ def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
         edits=dict(sorted(all_edits().get(scope, {}).items())))
 
 
+def chosen() -> dict[str, str | int]:
+    """What is chosen now of `SAVED`, defaults included."""
+    bench = current("")
+    sizes = {letter: getattr(bench.sizes, name) for letter, name in SIZE_LETTERS.items()}
+    found = {"source": bench.source, "example": bench.example, "text": bench.text, "bias": "on" if bench.bias else "",
+             "mask": bench.mask, "hidden": bench.hidden, **sizes, "seed": bench.seed, "layer": bench.layer + 1,
+             "head": bench.head + 1, "b": bench.batch + 1}
+    return {key: found[key] for key in SAVED}
+
+
+def choose(choices: Mapping[str, str | int]) -> None:
+    """Take over sound choices in the next run, before the widgets that show them are drawn."""
+    remember("opened", dict(choices))
+
+
 def _early(key: str, default: int) -> int:
     """A bound number whose field is drawn after it is needed: on a first run it still stands in the address only."""
     if key in st.session_state:
         return int(st.session_state[key])
     raw = st.query_params.get(key, "")
-    low, high = _NUMBERS[key]
+    low, high = NUMBERS[key]
     return int(raw) if raw.isascii() and raw.isdecimal() and low <= int(raw) <= high else default
 
 
@@ -182,7 +200,7 @@ def held(key: str, default: Any) -> Any:
     number = read_number(raw)
     if number is None:
         return raw.lower() == "true"
-    return number if key in _FRACTIONS else int(number)
+    return number if key in FRACTIONS else int(number)
 
 
 # Edits.
@@ -192,6 +210,12 @@ def all_edits() -> address.ScopedEdits:
     """The edits of every scope."""
     edits: address.ScopedEdits = st.session_state.setdefault("_edits", {})
     return edits
+
+
+def replace_edits(edits: address.ScopedEdits) -> None:
+    """Put other edits in the place of all that there are."""
+    st.session_state["_edits"] = edits
+    _replaced()
 
 
 def discard_edits(scope: str, name: str | None = None) -> None:
@@ -336,7 +360,7 @@ def choice(
         st.session_state[key] = default
     chosen = widget(label, codes, format_func=dict(labels).get, key=key, **more)
     chosen = chosen if chosen in codes else default
-    if key not in _CHOICES:
+    if key not in CHOICES:
         _write({key: "" if chosen == default else chosen})
     return str(chosen)
 
@@ -391,8 +415,8 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
 
 
 def fraction(label: str, key: str, default: float, *, step: float, where: Any = st, **more: Any) -> float:
-    """A number field for a real number, bound to the address; its range is that of `_FRACTIONS`."""
-    low, high = _FRACTIONS[key]
+    """A number field for a real number, bound to the address; its range is that of `FRACTIONS`."""
+    low, high = FRACTIONS[key]
     value = where.number_input(label, min_value=low, max_value=high, value=default, step=step, key=key,
                                bind="query-params", persist_state="session", **more)
     return float(value if value is not None else default)
@@ -494,8 +518,8 @@ def _sound(key: str) -> bool:
         return True
     if key in _SWITCHES:
         return value.lower() in ("true", "false")
-    number, (low, high) = read_number(value), _FRACTIONS.get(key) or _NUMBERS[key]
-    return number is not None and (key in _FRACTIONS or number.is_integer()) and low <= number <= high
+    number, (low, high) = read_number(value), FRACTIONS.get(key) or NUMBERS[key]
+    return number is not None and (key in FRACTIONS or number.is_integer()) and low <= number <= high
 
 
 def _drop(keys: Sequence[str]) -> None:
@@ -509,6 +533,17 @@ def _drop(keys: Sequence[str]) -> None:
         parameters.set_initial_query_params_from_current()
 
 
+def _announce(numbers: Mapping[str, int]) -> None:
+    """Put numbers of bound widgets into the address; Streamlit does so only for a widget that was drawn before. They
+    reach the browser with the next write."""
+    context = get_script_run_ctx()
+    assert context is not None
+    with context.session_state.query_params() as parameters:
+        for key, value in numbers.items():
+            parameters.set_with_no_forward_msg(key, str(value))
+        parameters.set_initial_query_params_from_current()
+
+
 def _write(wanted: Mapping[str, str]) -> None:
     """Put values into the address, in one step of the browser's history; an empty one takes its key out."""
     st.session_state.setdefault("_written", {}).update(wanted)
@@ -518,35 +553,6 @@ def _write(wanted: Mapping[str, str]) -> None:
     changed = {key: value for key, value in wanted.items() if value and st.query_params.get(key) != value}
     if changed:
         st.query_params.update(changed)
-
-
-def saved_state() -> str:
-    """What was chosen and all edits, as the text of a state file."""
-    view = {key: st.session_state[key] for key in _SAVED if isinstance(st.session_state.get(key), str)}
-    return address.state_to_json(all_edits(), view)
-
-
-def open_state(file_id: str, raw: bytes) -> None:
-    """Take a state file, once for each upload; what cannot be read is dropped and told on the next run."""
-    if recall("opened") == file_id:
-        return
-    remember("opened", file_id)
-    found = address.state_from_json(raw)
-    if found.edits or not found.dropped:
-        st.session_state["_edits"] = found.edits
-        remember("chosen", found.view)
-        _replaced()
-    remember("dropped", ["edits_dropped"] if found.dropped else [])
-    st.rerun()
-
-
-def _choose(view: Mapping[str, str]) -> None:
-    """Take over what a state file says was chosen, before the widgets that show it are drawn."""
-    for key in ("source", "example"):
-        if view.get(key) in _CHOICES[key][0]:
-            st.session_state[key] = view[key]
-    if 0 < len(view.get("text", "")) <= LONGEST_LINKED_TEXT:
-        st.session_state["text"] = view["text"]
 
 
 def read_number(text: str) -> float | None:

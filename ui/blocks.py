@@ -15,11 +15,12 @@ import streamlit as st
 
 from core import derive
 from core.experiments import Overflow
+from core.live.errors import ModelMissing
 from core.notation import AXES
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, i18n, sources, theme
+from ui import errors, i18n, installing, page_keys, sources, state_file, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.stages import STAGES, stage
@@ -48,20 +49,22 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
         st.header(_(here.title), anchor=False)
         st.markdown(f"*{_(here.question)}*")
         place = STAGES.index(here)
-        neighbours = [("‹ {title}", STAGES[place - 1]), ("{title} ›", STAGES[(place + 1) % len(STAGES)])]
-        for arrow, other in neighbours:
+        previous, following = STAGES[place - 1], STAGES[(place + 1) % len(STAGES)]
+        links = (("‹ {title}", previous, page_keys.PREVIOUS), ("{title} ›", following, page_keys.NEXT))
+        for arrow, other, key in links:
             label = arrow.format(title=_(other.title))
             if other.slug in built:
-                st.page_link(built[other.slug], label=label)
+                st.page_link(built[other.slug], label=label, help=_("Key: {key}").format(key=key))
             else:
                 st.caption(_("{label} (to come)").format(label=label))
         presenter_switch()
+        page_keys.listen(slug)
 
 
 def presenter_switch() -> None:
     """Large type and no sidebar; the switch stays on the page, so that it can be turned off again."""
     if st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
-                 help=_("Large type and no sidebar, for a projector.")):
+                 help=_("Large type and no sidebar, for a projector; PageUp and PageDown change the page.")):
         st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
@@ -99,7 +102,9 @@ def axis_html(axis: str) -> str:
 
 def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
     """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input."""
-    if resolved.error is not None:
+    if isinstance(resolved.error, ModelMissing) and installing.possible():
+        installing.offer(resolved.error)
+    elif resolved.error is not None:
         st.error(errors.explain(resolved.error))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("What you see below are the last good numbers."))
@@ -276,13 +281,13 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     else:
         st.caption(_("The edits are too many for an address. Save them as a file and open it in the other browser."))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.download_button(_("Save the edits as a file"), bench_module.saved_state(), file_name="workbench-state.json",
+        st.download_button(_("Save the edits as a file"), state_file.saved(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
         st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
                            file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
-        bench_module.open_state(file.file_id, file.getvalue())
+        state_file.take(file.file_id, file.getvalue())
 
 
 def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:

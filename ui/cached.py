@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from ui import bench as bench_module
-from ui.equation import Axis, Frame, Rule
+from ui.equation import Append, Axis, Frame, Rule
 from ui.i18n import _
 from ui.views import View
+
+NARROW = 4  # up to this head width the rows before, the new ones and the cache stand side by side
 
 
 def fresh(view: View) -> int | None:
@@ -75,3 +77,19 @@ def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:
     first, count = window or (0, len(values))
     axis = Axis("T", frame.rows.word, labels[first:first + count], first, len(values), frame.rows.letter)
     return replace(frame, values=values[first:first + count], rows=axis, filled=filled)
+
+
+def grown(view: View, rows: int) -> tuple[list[Frame], list[Rule]]:
+    """The cache of K and of V after the step; where heads are narrow enough, beside the rows that were there before and
+    the new ones, each row linked to where it was copied from."""
+    frames: list[Frame] = []
+    rules: list[Rule] = []
+    beside = bool(fresh(view)) and view.trace.config.head_dim <= NARROW
+    for letter in "kv":
+        past, new = view.trace.steps[view.name(f"{letter}_all")].reads
+        if beside:
+            made = view.frame(letter, new, sign=_("append"))
+            frames += [view.frame(f"{letter}_past", past, words=(_("token ↓"), "")), _few(made, made.shape[0])]
+            rules.append(Append(f"{letter}_all", f"{letter}_past", letter))
+        frames.append(store(view, letter, rows, sign="=" if beside else ""))
+    return frames, rules

@@ -60,6 +60,26 @@ def _missing(error: Any) -> str:
         _("Then press Try again. Worked and Toy do everything without it.")
 
 
+def _install_failed(error: Any) -> str:
+    return {
+        "network": _("The package index could not be reached. Check this machine's network or proxy and try again."),
+        "absent": _("The package index does not have the package; a mirror may not carry it. Set another index for pip "
+                    "and try again."),
+        "hash": _("What was fetched is not the file that this app expects, so it was not installed. A proxy or mirror "
+                  "may have changed it or cut it short: try again, or set another index for pip."),
+        "space": _("The disk has no room for it. Free some and try again."),
+        "read_only": _("This Python environment cannot be written to. Use the command below with the rights to do so, "
+                       "or start the app with make run, which makes an environment of its own."),
+        "managed": _("The operating system manages this Python and lets nothing be installed into it. Start the app "
+                     "with make run, which makes an environment of its own."),
+        "no_pip": _("This Python has no pip. Run `python -m ensurepip` with it and try again."),
+        "timeout": _("It took too long and was ended. Try again, or use the command below, which has no time limit."),
+        "stopped": _("It was stopped; nothing was installed."),
+        "unseen": _("It was installed, but where this running server does not look. Start the server anew."),
+        "other": _("pip ended with an error; its last lines say more. Set that right and try again."),
+    }[error.why]
+
+
 def _too_long(error: Any) -> str:
     return _("The text has {length} characters; at most {limit} are read. Shorten it and try again.").format(
         length=error.length, limit=error.limit)
@@ -203,6 +223,7 @@ _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
     errors.NotJson: _not_json,
     errors.UnsupportedModel: _unsupported,
     live_errors.ModelMissing: _missing,
+    live_errors.InstallFailed: _install_failed,
     live_errors.TextEmpty: lambda error: _("There is no text, or only spaces. Type at least one letter."),
     live_errors.TextTooLong: _too_long,
     live_errors.TooManyTokens: _too_many_tokens,

@@ -186,8 +186,8 @@ def fragment(lab: Callable[[], None]) -> None:
 
 
 def tick(run: Run) -> None:
-    """Go on if the run goes on by itself: with the live model for a moment, else by one step, slow enough to be watched.
-    Called last in a page's lab, when all is drawn."""
+    """Go on if the run goes on by itself: with the live model for a moment, else by one step, slow enough to be
+    watched. Called last in a page's lab, when all is drawn."""
     if run.running:
         run.advance(MOMENT if run.prompt.source == "live" else 0)
         bench_module.remember("run-newest", True)

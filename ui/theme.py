@@ -1,7 +1,7 @@
 """Colours that mean the same on every page, and the one rule for printing a number.
 
 A role says what a tensor is (a query, a key, a learned parameter); an axis letter says what a direction counts.
-Each has one hue, in a light and a dark shade. `equation.js` prints numbers by the same rule; both are held to
+Each has one hue, in a light and a dark shade. `equation/numbers.js` prints numbers by the same rule; both are held to
 `tests/ui/number_cases.json`.
 """
 

@@ -64,6 +64,14 @@ class View:
             values=values, rows=rows, cols=cols, sign=sign, slice=self._slice(name), transposed=transposed,
             editable=editable and self.editable, cut=self._is_cut(name), **more)
 
+    def extent(self, name: str, columns: tuple[int, int] | None = None) -> tuple[float, float]:
+        """Smallest and largest number of a slice, or of some columns (first, count) of it, and zero: a shading that a
+        window on it keeps as it moves."""
+        values = derive.slice_of(self.trace, name, self.batch, self.head)
+        first, count = columns or (0, values.shape[1])
+        part = values[:, first:first + count]
+        return min(0.0, float(part.min())), max(0.0, float(part.max()))
+
     def rule(self, out: str, ids: dict[str, str]) -> Rule:
         """The rule that makes tensor `out`, for frames whose ids are given by trace name."""
         how = derive.rule(self.trace, out)
@@ -170,7 +178,8 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
     """
     x = view.trace.attention_input(view.layer)
     symbol = i18n.symbol(x)
-    frames = [view.frame("x", x, editable=True, words=(_("token ↓"), ""), columns=window)]
+    frames = [view.frame("x", x, editable=True, words=(_("token ↓"), ""), columns=window,
+                         shade=view.extent(x) if window else None)]
     rules = []
     for letter in letters:
         made = view.name(f"{letter}_proj")
@@ -178,7 +187,8 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
         block = observe.head_columns(view.trace, parameter, view.head)
         ids = {x: "x", parameter: f"w{letter}", made: f"{letter}_made"}
         frames.append(view.frame(ids[parameter], parameter, editable=True, columns=block, part=window,
-                                 sign="×" if len(frames) == 1 else f"{symbol} ×"))
+                                 sign="×" if len(frames) == 1 else f"{symbol} ×",
+                                 shade=view.extent(parameter, block) if window else None))
         for name in bias:
             ids[name] = f"b{letter}"
             frames.append(view.frame(ids[name], name, editable=True, sign="+", columns=block))

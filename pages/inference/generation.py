@@ -157,8 +157,8 @@ def _look_for(view: View, run: Run, place: int) -> None:
         sentences.append(_("Only the last row leads to the next token: {token}. It is read in the next step.").format(
             token=f"`{label(int(step.token[view.batch]))}`"))
     if config.group > 1:
-        sentences.append(_("With {group} query heads to each KV head, the cache holds {kv} of the {heads} rows for each "
-                           "token that a KV head for every query head would need.").format(
+        sentences.append(_("With {group} query heads to each KV head, the cache holds {kv} of the {heads} rows for "
+                           "each token that a KV head for every query head would need.").format(
                                group=config.group, kv=config.kv_heads, heads=config.heads))
     if config.positions == "rope":
         sentences.append(_("The rows of K in the cache are turned by RoPE already, each by its own position; only the "

@@ -80,10 +80,11 @@ def _store(shown: Shown, place: int, trace: Trace) -> None:
     bench, run = shown.bench, shown.run
     view = View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
     capacity = run.prompt.ids.shape[1] + run.room - 1
-    frames = [cached.store(view, "k", capacity), cached.store(view, "v", capacity)]
+    frames, rules = cached.grown(view, capacity)
     written = run.steps[place].length_after
-    equations.drawn(frames, [], key="kv-cache", bench=bench, resolved=shown.resolved, view=view,
-                    telling=view.pin(frames[0], row=written - 1, col=0))
+    store = next(found for found in frames if found.id == "k_all")
+    equations.drawn(frames, rules, key="kv-cache", bench=bench, resolved=shown.resolved, view=view,
+                    telling=view.pin(store, row=written - 1, col=0))
 
 
 def _bytes(run: Run, trace: Trace, rows: int, *, asking: bool) -> None:

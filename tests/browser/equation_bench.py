@@ -13,7 +13,22 @@ import streamlit as st
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.browser.large import large
-from ui.equation import MAX_SIDE, Add, Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose, equation
+from ui.equation import (
+    MAX_SIDE,
+    Add,
+    Append,
+    Axis,
+    Binary,
+    Frame,
+    Lookup,
+    Matmul,
+    Pin,
+    Rule,
+    Scale,
+    Softmax,
+    Transpose,
+    equation,
+)
 from ui.views import View, projected
 
 Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
@@ -169,6 +184,24 @@ def attention(tokens: int) -> tuple[list[Frame], list[Rule]]:
     return frames, [view.rule(made, ids) for made in (*names[2:4], *names[5:])]
 
 
+def appended() -> tuple[list[Frame], list[Rule]]:
+    """A cache of two rows, one new row, and all three."""
+    d = Axis("Dh")
+    frames = [Frame("old", "old", "Kcache", "cache", K[:2], Axis("T"), d),
+              Frame("new", "new", "Knew", "key", K[2:], Axis("T"), d, sign="+"),
+              Frame("all", "all", "K", "key", K, Axis("T"), d, sign="=")]
+    return frames, [Append("all", "old", "new")]
+
+
+def looked_up() -> tuple[list[Frame], list[Rule]]:
+    """Rows of a table of which only the last four are sent, picked by ids."""
+    table = np.arange(20, dtype=np.float32).reshape(10, 2) / 4
+    ids = [8, 6, 8, 1]
+    frames = [Frame("e", "embedding", "E", "parameter", table[6:], Axis("V", "", (), 6, 10), Axis("D")),
+              Frame("x", "embed", "X", "residual", table[ids], Axis("T"), Axis("D"), sign="→")]
+    return frames, [Lookup("x", "e", ids)]
+
+
 def random_head(t: int, d: int, edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
     """A head of that size with seeded normal numbers."""
     rng = np.random.default_rng(0)
@@ -215,6 +248,10 @@ elif case.startswith("wide"):
     frames, rules = wide(int(case.removeprefix("wide")))
 elif case == "turned":
     frames, rules = turned()
+elif case == "append":
+    frames, rules = appended()
+elif case == "lookup":
+    frames, rules = looked_up()
 elif case.startswith("map"):
     frames, rules = attention(int(case.removeprefix("map")))
     if st.query_params.get("hide"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from core import derive, notation
@@ -36,6 +37,9 @@ DIGITS = """() => Object.fromEntries(HOSTS.flatMap(
     (host, k) => [...host.shadowRoot.querySelectorAll("[role=grid]")].map((grid) => [k + " " + grid.dataset.name,
         [...grid.querySelectorAll("[role=row]")].map((row) => [...row.children].map((cell) => cell.textContent))])))
 """.replace("HOSTS", HOSTS)
+
+# Streamlit's own menu of pages puts <div> between <ul> and <li>; nothing that an app draws can change that.
+CHROME = {("list", "stSidebarNavItems"), ("listitem", "stSidebarNavLinkContainer")}
 
 Place = tuple[str, int, int]  # trace name, row and column as displayed, from 0
 
@@ -137,6 +141,29 @@ def settled(page: Page) -> None:
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_have_count(1)
     expect(page.locator(".equation.waiting")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => null)")
+
+
+def serious(page: Page) -> list[str]:
+    """Serious and critical findings of axe in what this app draws: rule, and where."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{rule['id']}: {node['target']}: {node['html'][:120]}" for rule in found
+            if rule["impact"] in ("serious", "critical") for node in rule["nodes"]
+            if not in_chrome(page, rule["id"], node["target"])]
+
+
+def in_chrome(page: Page, rule: str, target: list[str]) -> bool:
+    """Whether it is one of Streamlit's own elements named above."""
+    if rule not in {known for known, _ in CHROME} or len(target) != 1:
+        return False
+    node: Locator = page.locator(target[0]).first
+    return bool(node.evaluate("n => n.closest('[data-testid=stSidebarNavItems]') !== null"))
+
+
+def sideways(page: Page) -> list[int]:
+    """By how many pixels the document, the page and its block can be scrolled sideways."""
+    found: list[int] = page.evaluate("""() => [document.scrollingElement, ...document.querySelectorAll(
+        "[data-testid=stMain], [data-testid=stMainBlockContainer]")].map((n) => n.scrollWidth - n.clientWidth)""")
+    return found
 
 
 class Expected(NamedTuple):

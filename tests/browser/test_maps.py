@@ -247,6 +247,34 @@ def test_a_transpose_links_each_cell_to_the_one_it_copies(page: Page, bench_url:
     assert "Kᵀ[1,3]" in notes(page)
 
 
+def test_an_appended_row_says_whether_it_was_read_or_computed(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "append")
+    cell(page, "K", 2, 1).hover()
+    assert main_line(page) == "K[2,1] = Kcache[2,1] = 1"
+    assert notes(page).startswith("read from the cache")
+    assert glowing(page, "lit") == {"Kcache row 2 column 1"}
+    cell(page, "K", 3, 1).hover()
+    assert main_line(page) == "K[3,1] = Knew[1,1] = 2"
+    assert notes(page).startswith("computed in this step")
+    assert glowing(page, "lit") == {"Knew row 1 column 1"}
+    cell(page, "Knew", 1, 2).hover()
+    assert glowing(page, "feeds") == {"K row 3 column 2"}
+    assert "used in K[3,2]" in notes(page)
+
+
+def test_a_looked_up_row_says_which_id_picked_it(page: Page, bench_url: str) -> None:
+    load(page, bench_url, "lookup")
+    cell(page, "X", 2, 2).hover()
+    assert main_line(page) == "X[2,2] = E[7,2] = 3.250"
+    assert notes(page).startswith("token 2 has id 6: row 7 of E")
+    assert glowing(page, "lit") == {"E row 7 column 2"}
+    cell(page, "E", 9, 1).hover()
+    assert glowing(page, "feeds") == {"X row 1 column 1", "X row 3 column 1"}
+    cell(page, "X", 4, 1).hover()  # of a row that was not sent the sentence is as true
+    assert main_line(page) == "X[4,1] = E[2,1] = 0.500"
+    assert glowing(page, "lit") == set()
+
+
 # Windows.
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from core import live, mistakes, quiz, toy, worked
 from core.toy import ToySizes
@@ -23,7 +22,9 @@ from tests.browser.on_page import (
     fill,
     projection_frames,
     scores_frames,
+    serious,
     settled,
+    sideways,
     switch,
     unfold,
     visit,
@@ -292,10 +293,6 @@ def test_another_language_changes_the_words_and_nothing_else(page: Page, url: st
     assert page.locator("[data-testid=stMain]").inner_text() == words
 
 
-# Streamlit's own menu of pages puts <div> between <ul> and <li>; nothing that an app draws can change that.
-CHROME = {("list", "stSidebarNavItems"), ("listitem", "stSidebarNavLinkContainer")}
-
-
 @pytest.mark.parametrize(("scheme", "lang"), [("light", "en"), ("dark", "zh")])
 def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str, lang: str) -> None:
     page = visit(open_page(color_scheme=scheme), f"{url}/scores?lang={lang}&example=block")
@@ -307,22 +304,6 @@ def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, sch
     assert serious(visit(page, f"{url}/?lang={lang}")) == []
 
 
-def serious(page: Page) -> list[str]:
-    """Serious and critical findings of axe in what this app draws: rule, and where."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [f"{rule['id']}: {node['target']}: {node['html'][:120]}" for rule in found
-            if rule["impact"] in ("serious", "critical") for node in rule["nodes"]
-            if not in_chrome(page, rule["id"], node["target"])]
-
-
-def in_chrome(page: Page, rule: str, target: list[str]) -> bool:
-    """Whether it is one of Streamlit's own elements named above."""
-    if rule not in {known for known, _ in CHROME} or len(target) != 1:
-        return False
-    node: Locator = page.locator(target[0]).first
-    return bool(node.evaluate("n => n.closest('[data-testid=stSidebarNavItems]') !== null"))
-
-
 @pytest.mark.parametrize("parts", ["example=block", "source=toy&T=12", "source=live"])
 def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str, parts: str) -> None:
     page = visit(open_page(viewport={"width": 390, "height": 800}), f"{url}/scores?lang=en&{parts}")
@@ -332,7 +313,4 @@ def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page],
         unfold(page, key)
     page.locator("[data-testid=stFileUploader]").wait_for()
     settled(page)
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]
+    assert sideways(page) == [0, 0, 0]

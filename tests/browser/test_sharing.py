@@ -236,6 +236,28 @@ def test_saved_edits_open_in_another_browser(open_page: Callable[..., Page], url
     expect(cell(other, Q, 0, 0)).to_have_class("cell edited")
 
 
+def test_a_saved_toy_opens_in_its_sizes_with_seed_bias_and_place(
+    open_page: Callable[..., Page], url: str, tmp_path: Path,
+) -> None:
+    address = f"{url}/scores?lang=en&source=toy&T=3&D=6&H=3&Hkv=3&L=3&seed=8&bias=on&layer=2&head=3"
+    trace = toy.toy(ToySizes(tokens=3, width=6, heads=3, kv_heads=3, layers=3), 8, bias=True)
+    page = visit(open_page(), address)
+    wait_for_slice(page, trace, "blocks.1.scaled", head=2)
+    settled(page)
+    with page.expect_download() as download:
+        unfold(page, "share").locator(".st-key-scores-state button").click()
+    file = tmp_path / "state.json"
+    download.value.save_as(file)
+    for parts in ("lang=zh", "lang=en&source=toy&T=5&D=8&H=2&Hkv=1&seed=1&head=2"):
+        other = visit(open_page(), f"{url}/scores?{parts}")
+        unfold(other, "share").locator("input[type=file]").set_input_files(file)
+        wait_for_slice(other, trace, "blocks.1.scaled", head=2)
+        settled(other)
+        assert all(part in other.url for part in ("T=3", "D=6", "seed=8", "bias=on", "layer=2", "head=3"))
+        other.reload()
+        wait_for_slice(other, trace, "blocks.1.scaled", head=2)
+
+
 def test_the_choices_hold_from_page_to_page(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en&source=toy&T=3&seed=4&head=2&decimals=4")
     edit(page, "blocks.0.q_rot", 0, 0, "2")

@@ -29,6 +29,7 @@ FAILURES: list[tuple[WorkbenchError, list[str]]] = [
     (errors.TensorTypeUnsupported(FOLDER, "a", "I8", ["F32", "F16"]), ["`a`", "`I8`", "F32, F16"]),
     (errors.TensorNotFinite(FOLDER, "a"), ["`a`", "NaN"]),
     (errors.VocabularyTooLarge(FOLDER, 40, 31), ["40", "31"]),
+    (errors.InstallFailed("stopped", []), ["nothing was installed"]),
     (errors.TextEmpty(), ["no text"]),
     (errors.TextTooLong(9, 8), ["9", "8"]),
     (errors.TextNotCovered(["x", "y"]), ["2"]),

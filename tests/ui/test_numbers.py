@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ui.equation import (
+    Append,
     Axis,
     Edits,
     Frame,
+    Lookup,
     Matmul,
     Pin,
     build_payload,
@@ -218,6 +220,10 @@ def test_rules_and_ids_that_do_not_fit_the_frames_are_errors() -> None:
     rest = {"decimals": 3, "strings": {}, "pin": None, "edits": {}, "rev": 0, "seq": 0, "hidden_note": ""}
     with pytest.raises(ValueError, match="not there"):
         build_payload(frames, [Matmul("s", "q", "k", "Dh")], **rest)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not there"):
+        build_payload(frames, [Append("s", "k", "new")], **rest)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="3 ids for 2 rows"):
+        build_payload(frames, [Lookup("s", "k", [0, 1, 0])], **rest)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unique"):
         build_payload([frames[0], frames[0]], [], **rest)  # type: ignore[arg-type]
 

@@ -68,7 +68,8 @@ def arrived(**address_parts: str) -> AppTest:
 
 def payloads(at: AppTest) -> list[dict[str, Any]]:
     """What each equation on the page was sent."""
-    return [json.loads(found.proto.json) for found in at.get("bidi_component")]
+    sent = [json.loads(found.proto.json) for found in at.get("bidi_component")]
+    return [payload for payload in sent if "frames" in payload]
 
 
 def values(frame: dict[str, Any]) -> np.ndarray:

@@ -215,6 +215,32 @@ class Transpose:
 
 
 @dataclass(frozen=True)
+class Append:
+    """out = the rows of `cached` and below them those of `computed`, each copied."""
+
+    out: str
+    cached: str
+    computed: str
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "append", "out": self.out, "left": self.cached, "right": self.computed}
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """out[i,j] = table[ids[i],j]; `ids` are those of the rows of `out` that are sent, from 0."""
+
+    out: str
+    table: str
+    ids: Sequence[int]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "lookup", "out": self.out, "in": self.table, "ids": [int(id) for id in self.ids]}
+
+
+@dataclass(frozen=True)
 class Unary:
     """out = op of source: "exp" of each cell, or one column: "rowmax" the largest of each row, "rowsum" its sum."""
 
@@ -242,7 +268,7 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Unary | Binary
+Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary
 
 
 @dataclass(frozen=True)
@@ -302,6 +328,9 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
             "The printed row adds up to {hand} because its digits are rounded; the full values add up to {sum}."
         ),
         "outside": _("Part of this calculation lies outside the numbers on this page."),
+        "cached": _("read from the cache"),
+        "computed": _("computed in this step"),
+        "has_id": _("token {i} has id {id}: row {row} of {symbol}"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
         "cut_short": _("edited cells do not follow"),
@@ -376,6 +405,8 @@ def build_payload(
     for rule in rules:
         if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
+        if isinstance(rule, Lookup) and rule.out in shapes and len(rule.ids) != shapes[rule.out][0]:
+            raise ValueError(f"{len(rule.ids)} ids for {shapes[rule.out][0]} rows of {rule.out!r}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
         named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]

@@ -3,7 +3,7 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, isEdited, isFresh, isUnwritten, makerOf, part, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colOf, eachUse, idOf, isEdited, isFresh, isUnwritten, makerOf, part, rowOf, shownCols, value } from "./frames.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { isBlank } from "./steps.js";
 
@@ -24,10 +24,7 @@ function stepOf(s, rule, f, i, j) {
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
-  if (rule.op === "transpose") {
-    const source = F[rule.in], v = value(source, j, i);
-    return v === undefined ? { missing: true } : { text: `${source.label}[${j + 1},${i + 1}]`, hand: v };
-  }
+  if (COPIES[rule.op]) return copyStep(s, rule, f, i, j);
   if (rule.op === "exp") {
     const x = value(F[rule.in], i, j), text = x === undefined ? "" : show(s, x);
     return x === undefined ? { missing: true } : { text: `e^(${text})`, hand: Math.exp(printed(text)) };
@@ -38,6 +35,17 @@ function stepOf(s, rule, f, i, j) {
   const x = show(s, a), y = show(s, b), [p, q] = [printed(x), printed(y)];
   const [sign, hand] = { scale: ["÷", p / q], divide: ["÷", p / q], add: ["+", p + q], multiply: ["×", p * q] }[rule.op] ?? ["−", p - q];
   return { text: `${x}⁀${sign}⁀${inBrackets(y)}`, hand };
+}
+
+// A number taken over from another place.
+const COPIES = { transpose: true, append: true, lookup: true };
+function copyStep(s, rule, f, i, j) {
+  const F = s.frames, source = F[rule.in], hand = value(f, i, j);
+  const from = (g, r, c, note) => ({ text: `${g.label}[${r + 1},${c + 1}]`, hand, note });
+  if (rule.op === "transpose") return from(source, j, i);
+  if (rule.op === "append") return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
+  const id = idOf(s, rule, i);
+  return from(source, id, j, say(s, "has_id", { i: i + 1, id, row: id + 1, symbol: source.label }));
 }
 
 // A row brought down to one number: its largest, or its sum.
@@ -102,7 +110,7 @@ function chain(s, f, i, j) {
   const own = Number.isNaN(v) ? { text: "?", hand: NaN } : stepOf(s, rule, f, i, j);
   const text = own.missing || own.text === "?" ? result : `${own.text} =⁀${result}`;
   const rounded = Number.isFinite(own.hand) && Number.isFinite(v) && byHand(s, own.hand) !== printed(result);
-  return [...inner, { text, rounded, missing: own.missing }];
+  return [...inner, { text, rounded, missing: own.missing, note: own.note }];
 }
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
@@ -121,6 +129,7 @@ function arithmetic(s, f, i, j) {
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
     main = `${name}: ${who}${steps.map((step) => step.text).join(";  ")}`;
   }
+  notes.push(...steps.map((step) => step.note).filter(Boolean));
   if (steps.some((step) => step.missing)) notes.push(say(s, "outside"));
   if (steps.some((step) => step.rounded)) notes.push(say(s, "rounded"));
   if (f.row_sums && f.nc === f.cols.total) notes.push(...rowNote(s, f, i));
@@ -137,12 +146,16 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
-    if (rule.op === "transpose") return `${symbol}[${j + 1},${i + 1}]`;
+    if (COPIES[rule.op]) {
+      const places = [], cell = (g, r, c) => places.push(`${symbol}[${r + 1},${c + 1}]`);
+      eachUse(s, rule, f, i, j, { cell });
+      return places.join(" · ");
+    }
     if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
-  const uses = (s.users[f.id] ?? []).map(cellsOf);
+  const uses = (s.users[f.id] ?? []).map(cellsOf).filter(Boolean);
   return uses.length ? [say(s, "feeds", { cells: uses.join(" · ") })] : [];
 }
 

@@ -31,12 +31,18 @@ function eachSource(s, rule, i, j, to) {
     if (rule.bias) to.cell(F[rule.bias], 0, j + F[rule.bias].cs);
   } else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
+  else if (rule.op === "lookup") to.cell(source, idOf(s, rule, i), j);
+  else if (rule.op === "append") to.cell(...appended(left, right, i), j);
   else if (source) to.cell(source, i, j);
   else { to.cell(left, i, j); to.cell(right, rowOf(right, i), colOf(right, j)); }
 }
 
+export function idOf(s, rule, i) { return rule.ids[i - s.frames[rule.out].r0]; }
+// The frame and the row that row i was copied from.
+function appended(left, right, i) { return i < left.rows.total ? [left, i] : [right, i - left.rows.total]; }
+
 // What a rule makes from (i, j) of frame f, in the same form.
-function eachUse(s, rule, f, i, j, to) {
+export function eachUse(s, rule, f, i, j, to) {
   const out = s.frames[rule.out];
   if (rule.op === "matmul") {
     if (rule.left === f.id) to.row(out, i);
@@ -44,6 +50,8 @@ function eachUse(s, rule, f, i, j, to) {
   } else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
+  else if (rule.op === "lookup") rule.ids.forEach((id, k) => { if (id === i) to.cell(out, out.r0 + k, j); });
+  else if (rule.op === "append") to.cell(out, rule.left === f.id ? i : i + s.frames[rule.left].rows.total, j);
   else if (rule.right === f.id && f.rows.total === 1 && out.rows.total !== 1) to.column(out, j);
   else if (rule.right === f.id && f.cols.total === 1) to.row(out, i);
   else to.cell(out, i, j);
@@ -82,6 +90,7 @@ export function groupAxes(s) {
       join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); join(r.left + "/c", r.right + "/r");
       if (r.bias) join(r.bias + "/c", r.out + "/c");
     } else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
+    else if (r.op === "append" || r.op === "lookup") { for (const g of [r.in, r.left, r.right]) if (g) join(g + "/c", r.out + "/c"); }
     else for (const g of [r.in, r.left, r.right]) if (g) {
       if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");

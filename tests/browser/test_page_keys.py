@@ -1,0 +1,108 @@
+"""Previous and next by key: the links of the header, never while typing, and the bench stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core import worked
+from tests.browser.on_page import cell, dock, edit, settled, switch, unfold, wait_for_slice
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def url(serve: Callable[[Path], str]) -> str:
+    """The address of the app as `make run` starts it."""
+    return serve(ROOT / "serve.py")
+
+
+def visit(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect_page(page, address.split("?")[0].rsplit("/", 1)[-1])
+    page.evaluate("window.sameDocument = true")
+    return page
+
+
+def expect_page(page: Page, slug: str) -> None:
+    expect(page).to_have_url(re.compile(rf"/{slug}\?.*lang="))
+    page.locator("[role=gridcell]").first.wait_for()
+    settled(page)
+
+
+def stays(page: Page, slug: str) -> None:
+    """Long enough for a key to have done something."""
+    page.wait_for_timeout(400)
+    expect_page(page, slug)
+
+
+def test_alt_and_the_page_keys_walk_through_the_pages_with_the_bench_kept(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&example=block&head=2&decimals=4")
+    edit(page, "blocks.0.q", 0, 0, "5")
+    page.wait_for_url("**edits=**")
+    settled(page)
+    trace = worked.block().edited({"blocks.0.q": {(0, 1, 0, 0): 5.0}})
+    for key, slug in (("PageDown", "mask"), ("PageDown", "mixing"), ("PageUp", "mask"), ("PageUp", "scores")):
+        page.keyboard.press(f"Alt+{key}")
+        expect_page(page, slug)
+        assert all(part in page.url for part in ("example=block", "head=2", "decimals=4", "edits="))
+    wait_for_slice(page, trace, "blocks.0.scaled", head=1, decimals=4)
+    assert page.evaluate("window.sameDocument")
+
+
+def test_a_presenter_s_keys_turn_pages_in_its_view_only(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=zh")
+    page.keyboard.press("PageDown")
+    stays(page, "scores")
+    switch(page, "presenter")
+    page.wait_for_url("**presenter=true**")
+    settled(page)
+    page.keyboard.press("PageDown")
+    expect_page(page, "mask")
+    assert "presenter=true" in page.url
+    cell(page, "blocks.0.scaled", 0, 0).focus()  # as after a click on a cell
+    page.keyboard.press("PageUp")
+    expect_page(page, "scores")
+
+
+def test_no_key_turns_the_page_while_something_is_typed_or_with_another_modifier(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&source=toy&presenter=false")
+    page.locator(".st-key-T input").focus()
+    page.keyboard.press("Alt+PageDown")
+    stays(page, "scores")
+    page.locator(".st-key-decimals [role=slider], .st-key-decimals input").first.focus()
+    page.keyboard.press("Alt+PageDown")
+    stays(page, "scores")
+    cell(page, "blocks.0.q_rot", 0, 0).dblclick()  # the cell's own field
+    page.keyboard.press("Alt+PageDown")
+    stays(page, "scores")
+    page.keyboard.press("Escape")
+    page.locator("h2").first.click()
+    for keys in ("Control+Alt+PageDown", "Shift+Alt+PageDown", "ArrowRight", "Alt+ArrowUp"):
+        page.keyboard.press(keys)
+    stays(page, "scores")
+
+
+def test_a_page_to_come_is_not_opened_and_the_grid_keeps_its_keys(page: Page, url: str) -> None:
+    visit(page, f"{url}/projections?lang=en&pin=none")
+    page.keyboard.press("Alt+PageUp")
+    stays(page, "projections")
+    cell(page, "blocks.0.q", 0, 0).focus()
+    page.keyboard.press("ArrowRight")
+    assert dock(page).startswith("Q[1,2]")
+    unfold(page, "share").locator("code").first.wait_for()
+    page.keyboard.press("Alt+PageDown")
+    expect_page(page, "scores")
+
+
+def test_the_links_say_their_keys(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en")
+    for name, key in (("‹ Projections", "Alt+PageUp"), ("Mask ›", "Alt+PageDown")):
+        link = page.get_by_role("link", name=name)
+        expect(link).to_have_attribute("aria-keyshortcuts", key)
+        link.hover()
+        expect(page.get_by_role("tooltip").last).to_contain_text(key)
