@@ -11,8 +11,6 @@ from ui.equation import Append, Axis, Frame, Rule
 from ui.i18n import _
 from ui.views import View
 
-NARROW = 4  # up to this head width the rows before, the new ones and the cache stand side by side
-
 
 def fresh(view: View) -> int | None:
     """The first row of K and V that is new in this step; None in a pass without a cache."""
@@ -79,17 +77,11 @@ def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:
     return replace(frame, values=values[first:first + count], rows=axis, filled=filled)
 
 
-def grown(view: View, rows: int) -> tuple[list[Frame], list[Rule]]:
-    """The cache of K and of V after the step; where heads are narrow enough, beside the rows that were there before and
-    the new ones, each row linked to where it was copied from."""
-    frames: list[Frame] = []
-    rules: list[Rule] = []
-    beside = bool(fresh(view)) and view.trace.config.head_dim <= NARROW
-    for letter in "kv":
-        past, new = view.trace.steps[view.name(f"{letter}_all")].reads
-        if beside:
-            made = view.frame(letter, new, sign=_("append"))
-            frames += [view.frame(f"{letter}_past", past, words=(_("token ↓"), "")), _few(made, made.shape[0])]
-            rules.append(Append(f"{letter}_all", f"{letter}_past", letter))
-        frames.append(store(view, letter, rows, sign="=" if beside else ""))
-    return frames, rules
+def appended(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
+    """The rows of K or V before the step, below them the new ones, and what the cache holds then; each row is linked to
+    the one that it is a copy of. Of a long text all frames show the same window."""
+    past, new = view.trace.steps[view.name(f"{letter}_all")].reads
+    made = _few(view.frame("new", new, sign=_("append"), words=(_("token ↓"), "")), view.trace[new].shape[2])
+    frames = [view.frame("past", past, words=(_("token ↓"), "")), made,
+              view.frame("all", view.name(f"{letter}_all"), sign="=", fresh=_new(view, letter))]
+    return frames, [Append("all", "past", "new")]

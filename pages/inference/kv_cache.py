@@ -9,6 +9,7 @@ from core.cache import KVCache
 from core.trace import Trace
 from ui import bench as bench_module
 from ui import blocks, cached, equations, frame, generating, growing
+from ui.equation import MAX_SIDE
 from ui.exercise import Exercise
 from ui.generating import Run, Shown
 from ui.i18n import _
@@ -47,6 +48,7 @@ def lab() -> None:
         blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise, rows))
         _look_for(View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False), run, place)
         for title, key, body in (
+            (_("Where each row comes from"), "append", lambda: _appended(shown, trace)),
             (_("Common mistakes"), "wrong", lambda: _mistake(trace, rows, asking=exercise.question is not None)),
             (_("PyTorch"), "code", lambda: blocks.program(
                 snippets.cache(trace, bench.layer), [KVCache.append, steps.append], key="cache")),
@@ -80,11 +82,25 @@ def _store(shown: Shown, place: int, trace: Trace) -> None:
     bench, run = shown.bench, shown.run
     view = View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
     capacity = run.prompt.ids.shape[1] + run.room - 1
-    frames, rules = cached.grown(view, capacity)
+    frames = [cached.store(view, letter, capacity) for letter in "kv"]
     written = run.steps[place].length_after
-    store = next(found for found in frames if found.id == "k_all")
-    equations.drawn(frames, rules, key="kv-cache", bench=bench, resolved=shown.resolved, view=view,
-                    telling=view.pin(store, row=written - 1, col=0))
+    equations.drawn(frames, [], key="kv-cache", bench=bench, resolved=shown.resolved, view=view,
+                    telling=view.pin(frames[0], row=written - 1, col=0))
+
+
+def _appended(shown: Shown, trace: Trace) -> None:
+    """Each row of the cache beside the row that it is a copy of."""
+    view = View(trace, layer=shown.bench.layer, batch=shown.bench.batch, head=shown.bench.head, editable=False)
+    rows = trace.sizes["Tk"]
+    if not cached.fresh(view) or rows > MAX_SIDE:
+        st.caption(_("There is nothing to append to, or too much to be shown at once: look at another step."))
+        return
+    for letter in "kv":
+        frames, rules = cached.appended(view, letter)
+        equations.drawn(frames, rules, key=f"append-{letter}", bench=shown.bench, resolved=shown.resolved, view=view,
+                        telling=None, pinning=False)
+    if view.trace.config.positions == "rope":
+        st.caption(_("The new row of K is stored after RoPE has turned it."))
 
 
 def _bytes(run: Run, trace: Trace, rows: int, *, asking: bool) -> None:
