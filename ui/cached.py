@@ -11,6 +11,8 @@ from ui.equation import Append, Axis, Frame, Rule
 from ui.i18n import _
 from ui.views import View
 
+LABELLED = 6  # up to so many keys each frame has room for their names; above, K and QKᵀ alone
+
 
 def fresh(view: View) -> int | None:
     """The first row of K and V that is new in this step; None in a pass without a cache."""
@@ -29,37 +31,46 @@ def _few(frame: Frame, rows: int) -> Frame:
     return replace(frame, rows=replace(frame.rows, letter=str(rows)))
 
 
-def attention(view: View, *, last: str = "context") -> tuple[list[Frame], list[Rule]]:
-    """Q of the new rows × Kᵀ of all rows, and on to `last` ("scaled" or "context"); of very long texts a window."""
+def scores(view: View) -> tuple[list[Frame], list[Rule]]:
+    """Q of the new rows × Kᵀ of all rows, scaled and, where a new row may not read all of them, masked; of very long
+    texts a window."""
     trace, name = view.trace, view.name
     q, k = trace.steps[name("scores")].reads
-    v = trace.steps[name("context")].reads[1]
     keys = bench_module.window("T", trace[k].shape[2])
     frames = [view.frame("q", q, words=(_("query: asks ↓"), "")),
               view.frame("k", k, transposed=True, sign="×", words=(_("key: answers →"), ""), part=keys,
                          fresh=_new(view, "k")),
               view.frame("scores", name("scores"), sign="=", columns=keys),
               view.frame("scaled", name("scaled"), sign=f"÷ {view.root()} =", columns=keys)]
-    ids = {q: "q", k: "k", name("scores"): "scores", name("scaled"): "scaled"}
     made = ["scores", "scaled"]
-    if last == "context":
-        if bool((trace["mask"] != 0).any()):
-            frames += [view.frame("mask", "mask", sign="+", columns=keys),
-                       view.frame("masked", name("masked"), sign="=", columns=keys)]
-            ids |= {"mask": "mask", name("masked"): "masked"}
-            made.append("masked")
-        else:
-            ids[name("masked")] = "scaled"  # a single new row may read every key, so S + M is S
-        frames += [view.frame("weights", name("weights"), sign=_("softmax →"), row_sums=True, columns=keys),
-                   view.frame("v", v, sign="×", words=(_("value ↓"), ""), part=keys, fresh=_new(view, "v")),
-                   view.frame("context", name("context"), sign="=")]
-        ids |= {name("weights"): "weights", v: "v", name("context"): "context"}
-        made += ["weights", "context"]
+    if bool((trace["mask"] != 0).any()):  # a single new row may read every key, and S + M would be S
+        frames += [view.frame("mask", "mask", sign="+", columns=keys),
+                   view.frame("masked", name("masked"), sign="=", columns=keys)]
+        made.append("masked")
+    if trace[k].shape[2] > LABELLED:
+        frames = [replace(frame, compact=frame.id not in ("q", "k", "scores")) for frame in frames]
+    return _finished(view, frames, made)
+
+
+def mixing(view: View) -> tuple[list[Frame], list[Rule]]:
+    """The weights of the new rows × V of all rows."""
+    name = view.name
+    v = view.trace.steps[name("context")].reads[1]
+    keys = bench_module.window("T", view.trace[v].shape[2])
+    frames = [view.frame("weights", name("weights"), sign=_("softmax →"), row_sums=True, columns=keys,
+                         words=("", _("key: is read →"))),
+              view.frame("v", v, sign="×", words=(_("value ↓"), ""), part=keys, fresh=_new(view, "v")),
+              view.frame("context", name("context"), sign="=")]
+    return _finished(view, frames, ["context"])
+
+
+def _finished(view: View, frames: list[Frame], made: list[str]) -> tuple[list[Frame], list[Rule]]:
+    """The frames with the number of new rows in place of T, and the rules of those that are made here."""
+    ids = {frame.name: frame.id for frame in frames}
     if fresh(view):
-        count = trace[q].shape[2]
-        frames = [found if found.id in ("k", "v") else _few(found, count) for found in frames]
-    frames = [replace(found, compact=found.id not in ("q", "k", "scores")) for found in frames]
-    return frames, [view.rule(name(short), ids) for short in made]
+        count = view.trace[view.name("q")].shape[2]
+        frames = [frame if frame.id in ("k", "v") else _few(frame, count) for frame in frames]
+    return frames, [view.rule(view.name(short), ids) for short in made]
 
 
 def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:

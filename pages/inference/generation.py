@@ -78,13 +78,16 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
         lambda question, answer: quiz_cache.judge_step(
             trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
-    frames, rules = cached.attention(view)
+    frames, rules = cached.scores(view)
     scores = next(found for found in frames if found.id == "scores")
     telling = view.pin(scores, row=scores.shape[0] - 1, col=max(0, scores.shape[1] - 2))
     hidden = [(id, asked.row, asked.column) for id in ("scores", "scaled", "masked")] if (
         asked and asked.kind == "value") else []
     pin = equations.drawn(frames, rules, key="generation", bench=bench, resolved=resolved, view=view, telling=telling,
-                          hidden=[entry for entry in hidden if entry[0] in {found.id for found in frames}])
+                          hidden=hidden)
+    frames, rules = cached.mixing(view)
+    equations.drawn(frames, rules, key="generation-mixing", bench=bench, resolved=resolved, view=view, telling=None,
+                    pinning=False)
     with formula_at:
         on_result = pin is not None and pin.id in ("scores", "scaled")
         _formula(view, None if asked else pin if on_result else telling, bench.decimals)
