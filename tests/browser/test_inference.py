@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core import cost, live, quiz_cache, worked
+from core import cost, live, mistakes_cache, quiz_cache, worked
 from core.generation import GenerationStep, generate
 from core.model import decoder_of
 from core.trace import Trace
@@ -106,16 +106,13 @@ def test_new_rows_are_marked_and_pointing_lights_what_a_score_is_made_of(page: P
         assert dock(page).endswith(value)
 
 
-def test_a_decode_step_s_equations_are_the_core_s_cell_for_cell(page: Page, url: str) -> None:
+def test_weights_times_v_is_the_core_s_cell_for_cell(page: Page, url: str) -> None:
     visit(page, f"{url}/generation?lang=en&decimals=2")
     step = steps_of(worked.block())[1]
     wait_for_step(page, step)
     names = {short: f"blocks.0.{short}" for short in ATTENTION}
-    first = [Shown(names["q"]), Shown(names["k_all"], transposed=True), Shown(names["scores"], names["scores"]),
-             Shown(names["scaled"], names["scaled"])]
-    second = [Shown(names["weights"]), Shown(names["v_all"]), Shown(names["context"], names["context"])]
-    assert check_pointing(page, 0, traced(step), first, decimals=2, labels=traced(step).key_tokens) == 22
-    assert check_pointing(page, 1, traced(step), second, decimals=2, labels=traced(step).key_tokens) == 17
+    frames = [Shown(names["weights"]), Shown(names["v_all"]), Shown(names["context"], names["context"])]
+    assert check_pointing(page, 1, traced(step), frames, decimals=2, labels=traced(step).key_tokens) == 17
 
 
 def test_it_runs_by_itself_and_stops_at_once(page: Page, url: str) -> None:
@@ -247,9 +244,7 @@ def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page],
 
 
 def test_mistakes_are_shown_beside_what_is_right(page: Page, url: str) -> None:
-    from core import mistakes_cache
-
-    visit(page, f"{url}/generation?lang=en")
+    visit(page, f"{url}/generation?lang=en&decimals=2")
     unfold(page, "wrong")
     trace = traced(steps_of(worked.block())[1])
     for number, kind in enumerate(mistakes_cache.KINDS):

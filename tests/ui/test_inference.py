@@ -31,6 +31,7 @@ from tests.ui.test_pages import (
     trace_of,
     values,
 )
+from ui import address
 from ui.sources import LONGEST_CONTEXT
 from ui.theme import format_bytes
 
@@ -170,8 +171,6 @@ def test_without_the_cache_the_whole_text_is_read_each_time() -> None:
 
 def test_edited_parameters_make_another_run() -> None:
     edits = {"blocks.0.wk": {(0, 1): 3.0}, "w_vocab": {(0, 7): 9.0}}
-    from ui import address
-
     at = opened(GENERATION, lang="en", example="block", edits=address.pack_edits({"block": edits}))
     assert_step(at, steps_of(worked.block().edited(edits))[1])
     at = opened(GENERATION, lang="en", example="block", edits=scope("block", q={(0, 0, 0, 0): 9.0}))
@@ -186,8 +185,6 @@ def test_an_overflow_ends_the_run_with_a_message() -> None:
 
 
 def _overflow() -> str:
-    from ui import address
-
     return address.pack_edits({"block": {"w_vocab": {(0, 0): 3e38, (1, 0): 3e38, (2, 0): 3e38, (3, 0): 3e38}}})
 
 
