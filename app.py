@@ -9,8 +9,11 @@ from ui.stages import SECTIONS, stage
 # Section -> page files, in the order of the menu. A page's slug is its file's name; home is at "/".
 PAGES = {
     "start": ["pages/start/home.py"],
-    "attention": ["pages/attention/projections.py", "pages/attention/scores.py", "pages/attention/mask.py",
-                  "pages/attention/mixing.py"],
+    "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
+    "attention": ["pages/attention/matmul.py", "pages/attention/projections.py", "pages/attention/scores.py",
+                  "pages/attention/mask.py", "pages/attention/mixing.py", "pages/attention/heads.py",
+                  "pages/attention/sharing.py"],
+    "position": ["pages/position/order.py", "pages/position/rope.py"],
     "inference": ["pages/inference/generation.py", "pages/inference/kv_cache.py"],
 }
 

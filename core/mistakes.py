@@ -16,8 +16,9 @@ SCORES = ("unscaled", "model_width", "times_root", "untransposed")
 
 
 class Comparison(NamedTuple):
-    """The right result and the wrong one, both (B, H, Tq, Tk), and their difference wrong − right; `divisor` is what
-    the wrong way divides QKᵀ by. When it cannot even be computed, `error` is what torch said and `wrong` is None."""
+    """The right result and the wrong one, both (B, H, T, ·), or (B, T, ·) where no heads are told apart, and their
+    difference wrong − right; `divisor` is what the wrong way divides QKᵀ by. When it cannot even be computed, `error`
+    is what torch said and `wrong` is None."""
 
     right: Tensor
     wrong: Tensor | None
@@ -27,7 +28,10 @@ class Comparison(NamedTuple):
 
     def largest(self, batch: int, head: int) -> float:
         """The largest absolute difference in one head; 0 where there is none to take."""
-        return 0.0 if self.difference is None else float(self.difference[batch, head].abs().max())
+        if self.difference is None:
+            return 0.0
+        place = (batch, head) if self.difference.ndim == 4 else batch
+        return float(self.difference[place].abs().max())
 
 
 def scores(trace: Trace, layer: int, kind: str) -> Comparison:
@@ -39,17 +43,16 @@ def scores(trace: Trace, layer: int, kind: str) -> Comparison:
     block = f"blocks.{layer}."
     if kind == "untransposed":
         q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
-        try:
-            q[0, 0] @ k[0, 0]  # one head is enough to hear what torch says
-        except RuntimeError as error:
-            return Comparison(trace[block + "scores"], None, None, None, str(error))
-        return _compare(trace[block + "scores"], q @ k.repeat_interleave(trace.config.group, dim=1), None)
+        error = refusal(lambda: q[0, 0] @ k[0, 0])  # one head is enough to hear what torch says
+        if error is not None:
+            return Comparison(trace[block + "scores"], None, None, None, error)
+        return compare(trace[block + "scores"], q @ k.repeat_interleave(trace.config.group, dim=1), None)
     root = math.sqrt(trace.config.head_dim)
     divisors = {"unscaled": 1.0, "model_width": math.sqrt(trace.config.width), "times_root": 1 / root}
     if kind not in divisors:
         raise UnknownOption("kind", kind, SCORES)
     wrong = trace.with_scale(layer, 1 / divisors[kind])[block + "scaled"]
-    return _compare(trace[block + "scaled"], wrong, divisors[kind])
+    return compare(trace[block + "scaled"], wrong, divisors[kind])
 
 
 class Masking(NamedTuple):
@@ -88,7 +91,8 @@ def masking(trace: Trace, layer: int, kind: str) -> Masking:
     return Masking(weights, weights.sum(dim=-1))
 
 
-def _compare(right: Tensor, wrong: Tensor, divisor: float | None) -> Comparison:
+def compare(right: Tensor, wrong: Tensor, divisor: float | None = None) -> Comparison:
+    """The two beside each other; no difference where their shapes differ."""
     return Comparison(right, wrong, wrong - right if right.shape == wrong.shape else None, divisor, None)
 
 
@@ -109,26 +113,26 @@ def projections(trace: Trace, layer: int, letter: str, kind: str) -> Comparison:
     right = layouts.merged(x, w, b, heads)
     if kind == "transposed":
         if w.shape[0] != w.shape[1]:
-            return Comparison(right, None, None, None, _heard(lambda: x[0] @ w.mT))
-        return _compare(right, layouts.merged(x, w.mT, b, heads), None)
+            return Comparison(right, None, None, None, refusal(lambda: x[0] @ w.mT))
+        return compare(right, layouts.merged(x, w.mT, b, heads), None)
     if kind == "stale":
-        return _compare(layouts.merged(x.flip(-2), w, b, heads), right, None)
+        return compare(layouts.merged(x.flip(-2), w, b, heads), right, None)
     if kind == "fused_order":
         stored = layouts.by_head(matrices, config.kv_heads)
         bias = layouts.by_head(biases, config.kv_heads)
         assert stored is not None
         product = ops.project(x, stored, bias)
-        return _compare(right, getattr(layouts.unfuse(product, config.heads, config.kv_heads), letter), None)
+        return compare(right, getattr(layouts.unfuse(product, config.heads, config.kv_heads), letter), None)
     raise UnknownOption("kind", kind, PROJECTIONS)
 
 
-def _heard(multiply: Callable[[], Tensor]) -> str:
-    """What torch says to a product that cannot be."""
+def refusal(attempt: Callable[[], object]) -> str | None:
+    """What torch says to an operation that cannot be; None when it can."""
     try:
-        multiply()
-    except RuntimeError as error:
+        attempt()
+    except (RuntimeError, IndexError) as error:
         return str(error)
-    raise ValueError("the shapes fit")
+    return None
 
 
 MIXING = ("columns", "transposed", "kv_order")
@@ -144,9 +148,9 @@ def mixing(trace: Trace, layer: int, kind: str) -> Comparison:
     block = f"blocks.{layer}."
     right, weights, v = (trace[block + name] for name in ("context", "weights", "v"))
     if kind == "columns":
-        return _compare(right, ops.mix(ops.softmax(trace[block + "masked"].mT).mT, v), None)
+        return compare(right, ops.mix(ops.softmax(trace[block + "masked"].mT).mT, v), None)
     if kind == "transposed":
-        return _compare(right, ops.mix(weights.mT, v), None)
+        return compare(right, ops.mix(weights.mT, v), None)
     if kind == "kv_order":
-        return _compare(right, ops.mix(weights, v.repeat(1, trace.config.group, 1, 1)), None)
+        return compare(right, ops.mix(weights, v.repeat(1, trace.config.group, 1, 1)), None)
     raise UnknownOption("kind", kind, MIXING)

@@ -26,9 +26,17 @@ def wrong_step(trace: Trace, layer: int, kind: str) -> Trace:
     if kind == "aligned_start":
         return trace.with_mask(aligned_at_start(trace), layer)
     if kind == "restarted":
-        positions = trace["positions"]
-        return trace.with_positions(torch.arange(positions.shape[1], device=positions.device).expand_as(positions))
+        return _at_positions(trace, torch.arange(trace.sizes["T"], device=trace["positions"].device))
     raise UnknownOption("kind", kind, KINDS)
+
+
+def _at_positions(trace: Trace, positions: Tensor) -> Trace:
+    """The same pass with its tokens at other positions (T,), computed again from the embedding on, on top of the same
+    cached rows."""
+    given = {name: trace[name] for name in trace.names() if trace.is_given(name) and not name.endswith(".in")}
+    given["positions"] = positions.expand_as(trace["positions"])
+    return Trace(tokens=trace.tokens, past_tokens=trace.past_tokens, source=trace.source, config=trace.config,
+                 given=given)
 
 
 def aligned_at_start(trace: Trace) -> Tensor:

@@ -13,7 +13,9 @@ BY_HAND = 8  # a dot product of up to that many terms can be asked for; above, o
 CLOSE = 0.01  # relative: the sum is right, the digits are not
 
 Verdict = Literal["right", "scaled", "swapped", "sign", "close", "wrong", "transposed", "other_role", "no_bias",
-                  "all_heads", "mean", "heaviest"]
+                  "all_heads", "mean", "heaviest", "interleaved", "tiled", "from_zero", "from_one", "degrees",
+                  "half_exponent", "inverse", "bytes", "characters",
+                  "place", "with_position", "first_term", "inner"]
 
 
 class Question(NamedTuple):
@@ -21,9 +23,9 @@ class Question(NamedTuple):
     largest raw score in `row`. `score` is the raw score at (row, column), `answer` what is to be answered.
 
     Of projections, "value" asks for the entry of `of` ("q", "k", "v") and "numbers" how many a head's part of its
-    matrix holds."""
+    matrix holds. "which" asks for the number, from 1, of what `of` names (a head, a KV head, a row)."""
 
-    kind: Literal["value", "largest", "numbers", "count"]
+    kind: Literal["value", "largest", "numbers", "count", "which"]
     row: int
     column: int
     score: float
@@ -54,15 +56,15 @@ def judge_score(
     block = f"blocks.{layer}."
     if question.kind == "largest":
         return "right" if answer == question.answer else "wrong"
-    if _equal(answer, question.answer, decimals):
+    if equal(answer, question.answer, decimals):
         return "right"
-    if _equal(answer, float(trace[block + "scaled"][batch, head, question.row, question.column]), decimals):
+    if equal(answer, float(trace[block + "scaled"][batch, head, question.row, question.column]), decimals):
         return "scaled"
     raw = trace[block + "scores"][batch, head]
     swapped = max(question.row, question.column) < min(raw.shape)
-    if swapped and _equal(answer, float(raw[question.column, question.row]), decimals):
+    if swapped and equal(answer, float(raw[question.column, question.row]), decimals):
         return "swapped"
-    if _equal(answer, -question.answer, decimals):
+    if equal(answer, -question.answer, decimals):
         return "sign"
     return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
 
@@ -94,23 +96,23 @@ def judge_projection(
     if question.kind == "numbers":
         every = trace[f"{block}w{question.of}"].numel()
         return "right" if answer == question.answer else "all_heads" if answer == every else "wrong"
-    if _equal(answer, question.answer, decimals):
+    if equal(answer, question.answer, decimals):
         return "right"
     at = question.row, question.column
     if config.qkv_bias:
         place = head if question.of == "q" else head // config.group
         bias = float(trace[f"{block}b{question.of}"][place * config.head_dim + question.column])
-        if _equal(answer, question.answer - bias, decimals):
+        if equal(answer, question.answer - bias, decimals):
             return "no_bias"
     for letter in "qkv":
         other = float(derive.slice_of(trace, block + letter, batch, head)[at])
-        if letter != question.of and _equal(answer, other, decimals):
+        if letter != question.of and equal(answer, other, decimals):
             return "other_role"
     turned = mistakes.projections(trace, layer, question.of, "transposed").wrong
     place = head if question.of == "q" else head // config.group
-    if turned is not None and _equal(answer, float(turned[batch, place][at]), decimals):
+    if turned is not None and equal(answer, float(turned[batch, place][at]), decimals):
         return "transposed"
-    if _equal(answer, -question.answer, decimals):
+    if equal(answer, -question.answer, decimals):
         return "sign"
     return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
 
@@ -139,7 +141,7 @@ def judge_mixing(
     value of the heaviest token alone, Aᵀ in place of A, the sign lost, digits missing."""
     if question.kind == "largest":
         return "right" if answer == question.answer else "wrong"
-    if _equal(answer, question.answer, decimals):
+    if equal(answer, question.answer, decimals):
         return "right"
     weights, v = (derive.slice_of(trace, f"blocks.{layer}.{name}", batch, head) for name in ("weights", "v"))
     column = v[:, question.column]
@@ -147,11 +149,11 @@ def judge_mixing(
         "mean": float(column.mean()), "heaviest": float(column[int(weights[question.row].argmax())]),
         "transposed": float(weights[:, question.row] @ column), "sign": -question.answer}
     for verdict, value in slips.items():
-        if _equal(answer, value, decimals):
+        if equal(answer, value, decimals):
             return verdict
     return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
 
 
-def _equal(a: float, b: float, decimals: int) -> bool:
+def equal(a: float, b: float, decimals: int) -> bool:
     """Equal once both are rounded to the shown decimals, give or take one unit of the last of them."""
     return math.isclose(a, b, rel_tol=1e-6, abs_tol=1.001 * 10.0**-decimals)

@@ -7,6 +7,8 @@ every program and compares its result with the trace.
 from __future__ import annotations
 
 import math
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from core import ops
 from core.rope import frequencies
 from core.trace import Trace
 
+LINE = 110  # columns, up to which numbers stand on one line
 INLINE_NUMBERS = 256  # more than that many numbers, and the program loads a file instead
 
 
@@ -42,12 +45,12 @@ def scores(trace: Trace, layer: int) -> Program:
         body.append(f"k = k.repeat_interleave({group}, dim=1)  # (B, H, T, Dh): {group} query heads read one KV head")
     factor = trace.scales.get(layer)
     scale = "/ math.sqrt(q.shape[-1])" if factor is None else f"* {factor!r}"
-    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *_edited(trace, block + "scores", "raw"),
-             f"result = raw {scale}", *_edited(trace, block + "scaled", "result"), "print(result)"]
-    return _program("scores", inputs, body)
+    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *edited_lines(trace, block + "scores", "raw"),
+             f"result = raw {scale}", *edited_lines(trace, block + "scaled", "result"), "print(result)"]
+    return program("scores", inputs, body)
 
 
-def _edited(trace: Trace, name: str, variable: str) -> list[str]:
+def edited_lines(trace: Trace, name: str, variable: str) -> list[str]:
     """An assignment for each entry of a computed tensor that was edited."""
     cells = trace.edits.get(name, {})
     return [f"{variable}[{', '.join(map(str, index))}] = {number!r}  # edited" for index, number in cells.items()]
@@ -59,7 +62,7 @@ def mask(trace: Trace, layer: int) -> Program:
     body = ["# scaled (B, H, Tq, Tk); mask broadcasts over B and H: 0 may be read, -inf may not",
             "masked = scaled + mask", "result = torch.softmax(masked, dim=-1).nan_to_num(0.0)  # a row of -inf: zeros",
             "print(result)"]
-    return _program("mask", inputs, body)
+    return program("mask", inputs, body)
 
 
 def _cut(trace: Trace, layer: int) -> bool:
@@ -82,13 +85,14 @@ def _projected(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
         body += [f"{x} = {x} * torch.rsqrt({x}.square().mean(-1, keepdim=True) + {config.norm_eps}) * {x}_gamma"
                  for x in "qk"]
     if config.positions == "rope":
-        rope_inputs, lines = _rope(trace)
+        rope_inputs, lines = rope_lines(trace)
         inputs |= rope_inputs
         body += lines
     return inputs, body
 
 
-def _rope(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
+def rope_lines(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
+    """What turning `q` and `k` needs (positions (B, T), θ), and the lines that do it."""
     config = trace.config
     width = config.rotary_dim
     adjacent = config.rope_pairing == "adjacent"
@@ -111,7 +115,9 @@ def _rope(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
     return inputs, lines
 
 
-def _program(stage: str, inputs: dict[str, Tensor], body: list[str]) -> Program:
+def program(stage: str, inputs: Mapping[str, Tensor], body: Sequence[str]) -> Program:
+    """The lines of `body` after lines that define `inputs`: written out where they are few numbers, else read from
+    the file `stage`.npz."""
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in inputs.items()}
     if sum(array.size for array in arrays.values()) <= INLINE_NUMBERS:
         head = ["import math", "", "import torch", ""]
@@ -132,9 +138,11 @@ def _literal(name: str, array: np.ndarray) -> str:
 
 
 def _nested(array: np.ndarray, indent: int) -> str:
+    margin = " " * (indent + 1)
     if array.ndim == 1:
-        return "[" + ", ".join(_number(value) for value in array) + "]"
-    separator = ",\n" + " " * (indent + 1)
+        row = ", ".join(_number(value) for value in array)
+        return "[" + f"\n{margin}".join(textwrap.wrap(row, max(LINE - indent, 1))) + "]"
+    separator = ",\n" + margin
     return "[" + separator.join(_nested(part, indent + 1) for part in array) + "]"
 
 
@@ -160,14 +168,14 @@ def projections(trace: Trace, layer: int) -> Program:
         body.append("b = torch.cat((bq, bk, bv))")
     body.append(f"q, k, v = (x @ w{' + b' if config.qkv_bias else ''}).split([{q}, {kv}, {kv}], dim=-1)")
     for letter in letters:
-        body += _edited(trace, f"{block}{letter}_proj", letter)
+        body += edited_lines(trace, f"{block}{letter}_proj", letter)
     for letter, heads, axis in (("q", config.heads, "H"), ("k", config.kv_heads, "Hkv"), ("v", config.kv_heads, "Hkv")):
         body.append(f"{letter} = {letter}.unflatten(-1, ({heads}, {config.head_dim})).transpose(1, 2)"
                     f"  # (B, {axis}, T, Dh)")
-        cells = _edited(trace, block + letter, letter)
+        cells = edited_lines(trace, block + letter, letter)
         body += [f"{letter} = {letter}.clone()", *cells] if cells else []
     body += ["result = torch.cat((q, k, v), dim=1)  # every head, Q before K before V", "print(result)"]
-    return _program("projections", inputs, body)
+    return program("projections", inputs, body)
 
 
 def mixing(trace: Trace, layer: int) -> Program:
@@ -181,8 +189,8 @@ def mixing(trace: Trace, layer: int) -> Program:
                  f"h // {config.group}" for x in "kv"]
     factor = trace.scales.get(layer)
     scale = "/ math.sqrt(q.shape[-1])" if factor is None else f"* {factor!r}"
-    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *_edited(trace, block + "scores", "raw"),
-             f"scaled = raw {scale}", *_edited(trace, block + "scaled", "scaled")]
+    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *edited_lines(trace, block + "scores", "raw"),
+             f"scaled = raw {scale}", *edited_lines(trace, block + "scaled", "scaled")]
     mask = trace["mask"]
     size = mask.shape[-1]
     if bool((mask != 0).any()):
@@ -192,12 +200,12 @@ def mixing(trace: Trace, layer: int) -> Program:
             inputs["allowed"] = (mask == 0).long()
         body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
     empty = bool((trace[block + "masked"] == -math.inf).all(dim=-1).any())
-    body += [*_edited(trace, block + "masked", "scaled"),
+    body += [*edited_lines(trace, block + "masked", "scaled"),
              f"weights = scaled.softmax(dim=-1){'.nan_to_num(0.0)' if empty else ''}  # (B, H, Tq, Tk)"
              f"{', a row without keys gives zeros' if empty else ''}",
-             *_edited(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
-             *_edited(trace, block + "context", "result"), "print(result)"]
-    return _program("mixing", inputs, body)
+             *edited_lines(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
+             *edited_lines(trace, block + "context", "result"), "print(result)"]
+    return program("mixing", inputs, body)
 
 
 def decode(trace: Trace, layer: int) -> Program:
@@ -230,7 +238,7 @@ def decode(trace: Trace, layer: int) -> Program:
             inputs["allowed"] = (mask == 0).long()
         body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
     body += ["result = scaled.softmax(dim=-1) @ v  # (B, H, Tq, Dh)", "print(result)"]
-    return _program("decode", inputs, body)
+    return program("decode", inputs, body)
 
 
 def cache(trace: Trace, layer: int) -> Program:
@@ -247,4 +255,4 @@ def cache(trace: Trace, layer: int) -> Program:
             f"per_token = 2 * {config.layers} * {batch} * {heads} * {width} * store.element_size()",
             f"assert {config.layers} * store.nbytes == per_token * {rows}  # 2 L B T Hkv Dh s",
             "result = store", "print(result)"]
-    return _program("cache", inputs, body)
+    return program("cache", inputs, body)

@@ -276,14 +276,6 @@ class Trace:
         other._given["mask"] = mask
         return other
 
-    def with_positions(self, positions: Tensor) -> Self:
-        """The same pass with its tokens at other positions (B, T): everything from the embedding on is computed again,
-        on top of the same cached rows. Raises ShapeError, UnknownName where the trace has no embedding."""
-        other = self._variant(self._edits, self.scales, first=-1)
-        other._check_shape("positions", positions)
-        other._given["positions"] = positions
-        return other
-
     def _variant(
         self, edits: dict[str, dict[Index, float]], scales: dict[int, float], first: int | None = None,
     ) -> Self:

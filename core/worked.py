@@ -11,8 +11,8 @@ from typing import Literal
 
 import torch
 
-from core import ops
-from core.config import ModelConfig
+from core import embedding, ops
+from core.config import ModelConfig, Pairing
 from core.errors import UnknownOption
 from core.trace import Trace
 
@@ -48,6 +48,38 @@ def d3_lab(mask: Mask = "causal") -> Trace:
     return Trace(tokens=D3_TOKENS, source="d3_lab", config=config, given=given)
 
 
+def rope_pairs(pairing: Pairing = "adjacent", mask: Mask = "none") -> Trace:
+    """The head of eight dimensions, four pairs, of D1 §8, with its positions 3, 8, 13 and 18; no projection.
+
+    The document gives θ and the positions; the numbers in Q, K and V are ours. The first two tokens come twice, so that
+    a query at 3 meets a key at 8 with the very vectors of a query at 13 and a key at 18.
+    """
+    config = ModelConfig(vocab=1, width=8, layers=1, heads=1, kv_heads=1, head_dim=8, ffn_width=1, max_positions=19,
+                         norm="none", positions="rope", rope_pairing=pairing, ffn="none")
+    given = {f"blocks.0.{letter}": _matrix(text).repeat(2, 1)[None, None]
+             for letter, text in (("q", _ROPE_Q), ("k", _ROPE_K), ("v", _ROPE_V))}
+    given |= {"positions": torch.tensor([ROPE_POSITIONS]), "mask": _mask(mask, 4)}
+    return Trace(tokens=["猫", "追", "猫", "追"], source="rope_pairs", config=config, given=given)
+
+
+ROPE_POSITIONS = [3, 8, 13, 18]
+WORD_ORDER = ["猫", "追", "狗"]
+
+
+def word_order(positions: Literal["none", "learned", "sinusoidal", "rope"] = "none", mask: Mask = "none") -> Trace:
+    """The three words of D1 §7 whose order is changed; T=3, D=4, H=2, Dh=2. The numbers are those of `block`, without
+    norms and feed-forward."""
+    config = ModelConfig(vocab=3, width=4, layers=1, heads=2, kv_heads=2, head_dim=2, ffn_width=1, max_positions=3,
+                         norm="none", positions=positions, ffn="none")
+    given = {"tokens": torch.tensor([[0, 1, 2]]), "positions": torch.arange(3)[None], "mask": _mask(mask, 3),
+             "embedding": _matrix(_EMBEDDING)[:3]}
+    given |= {f"blocks.0.{name}": _matrix(text)
+              for name, text in (("wq", _WQ), ("wk", _WK), ("wv", _WV), ("wo", _WO))}
+    if positions in ("learned", "sinusoidal"):
+        given["position_table"] = _matrix(_POSITIONS)[:3] if positions == "learned" else embedding.sinusoidal(3, 4)
+    return Trace(tokens=WORD_ORDER, source="word_order", config=config, given=given)
+
+
 BLOCK_VOCABULARY = ["the", "cat", "sees", "a", "dog", "and", "it", "runs", "small", "red", "fast", "."]
 BLOCK_PROMPT = [0, 1, 2, 3]
 
@@ -78,6 +110,17 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
     return Trace(tokens=[BLOCK_VOCABULARY[i] for i in BLOCK_PROMPT], source="block", config=config, given=given)
 
 
+# Pairs of shapes to multiply. D0 §4.1: what fits and what does not; §4.2 with the sizes of §13: Q Kᵀ of two examples
+# and two heads, X WQ; ours: batch axes of size 1 stretched against one another, and batch axes that do not fit.
+SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "fits": ((3, 2), (2, 4)), "breaks": ((3, 2), (3, 4)), "heads": ((2, 2, 4, 4), (2, 2, 4, 4)),
+    "shared": ((2, 4, 8), (8, 8)), "stretched": ((2, 1, 3, 2), (1, 3, 2, 4)), "batch": ((2, 3, 2), (3, 2, 4)),
+}
+# Texts to cut: that of D1 §2, the others ours.
+TEXTS = {"d1": "我喜欢学习 AI Infra", "emoji": "🦊 👩‍💻 naïve café", "spaces": "  def f(x):\n\treturn  x",
+         "digits": "1234567 + 89 = 1234656", "rare": "unbelievable antidisestablishmentarianism"}
+
+
 def _mask(kind: str, length: int) -> torch.Tensor:
     if kind == "none":
         return torch.zeros(1, 1, length, length)
@@ -90,6 +133,18 @@ def _matrix(text: str) -> torch.Tensor:
     return torch.tensor([[float(number) for number in row.split()] for row in text.strip().splitlines()])
 
 
+_ROPE_Q = """
+     1  0  2  1  0  1  1  2
+     0  1  1  0  2  0  0  1
+"""
+_ROPE_K = """
+     1  1  0  2  1  0  2  0
+     2  1  1  0  0  1  1  1
+"""
+_ROPE_V = """
+     1  0  0  1  0  0  0  0
+     0  1  0  0  1  0  1  0
+"""
 _EMBEDDING = """
      1  0  0  1
      2  1  0  0
@@ -161,4 +216,5 @@ _W_VOCAB = """
      1  2 -1 -2  2  0  0  1  0  1  1 -1
 """
 
-EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block, "d3_lab": d3_lab}
+EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block, "d3_lab": d3_lab,
+                                           "rope_pairs": rope_pairs, "word_order": word_order}

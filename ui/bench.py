@@ -17,17 +17,18 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import derive, masks, notation
+from core import derive, masks, notation, rotation
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
 from ui.equation import MAX_SIDE, Edits, Frame, Pin, read_edits, read_pin, read_window
+from ui.permutation import pack_order, read_order, unpack_order
 
 # Sizes on the map, where nothing is computed; Dh = 0 stands for D ÷ H.
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
               "Dh": (0, 4096), "F": (1, 1_000_000), "V": (1, 1_000_000), "L": (1, 1000)}
 SOURCES = ("worked", "toy", "live")
-EXAMPLES = ("single_head", "block", "block_shared", "d3_lab")
+EXAMPLES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
                 "V": "vocab", "L": "layers"}
 DEFAULT_SIZES = ToySizes()
@@ -50,6 +51,7 @@ NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "s
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
             "new": (1, _MANY), "chunk": (0, _MANY), "requests": (1, MAP_LIMITS["B"][1]),
             "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
+            "moved": (0, rotation.FARTHEST), "asking": (1, _MANY), "answering": (1, _MANY), "together": (0, _MANY),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
 FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
@@ -117,6 +119,11 @@ def begin(locale: str | None) -> list[str]:
             notices.append("pin_dropped")
     if _arrived("window"):
         st.session_state["_window"] = address.unpack_window(st.query_params.get("window", ""))
+    if _arrived("order"):
+        raw = st.query_params.get("order", "")
+        st.session_state["_order"] = unpack_order(raw)
+        if raw and st.session_state["_order"] is None:
+            notices.append("unknown_choice")
     unsound = [key for key in (*NUMBERS, *FRACTIONS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
@@ -144,6 +151,7 @@ def finish() -> None:
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
+        "order": pack_order(st.session_state.get("_order") or ()),
         "window": address.pack_window(st.session_state.get("_window", {})),
     })
 
@@ -303,6 +311,39 @@ def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
     return read_pin(raw, frames) or telling
 
 
+def place_for(id: str, sizes: Sequence[int], telling: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The place (row, column) pinned in the view `id`, which is no equation: row r has the columns 0 to sizes[r]; else
+    the place that the page opens with; None once it was let go."""
+    raw = st.session_state.get("_pin")
+    if raw == UNPINNED:
+        return None
+    if isinstance(raw, dict) and raw["id"] == id and raw["row"] < len(sizes) and raw["col"] <= sizes[raw["row"]]:
+        return raw["row"], raw["col"]
+    return telling
+
+
+def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
+    """A callback that takes the place pinned in the view `key`, a pair or None."""
+
+    def take() -> None:
+        raw = st.session_state[key].get("place")
+        pair = raw if isinstance(raw, list) and [type(part) for part in raw] == [int, int] else []
+        sound = bool(pair) and 0 <= pair[0] < len(sizes) and 0 <= pair[1] <= sizes[pair[0]]
+        st.session_state["_pin"] = {"id": id, "row": pair[0], "col": pair[1]} if sound else UNPINNED
+
+    return take
+
+
+def put(texts: Mapping[str, str]) -> None:
+    """Put texts into bound fields, by key, before these are drawn."""
+    st.session_state.update(texts)
+
+
+def set_text(text: str) -> None:
+    """Make this the text that the live model reads, before its field is drawn."""
+    st.session_state["text"] = text
+
+
 def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     """A callback that takes the cell pinned in the equation `key`."""
 
@@ -316,11 +357,13 @@ def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
 # The windows on axes that are too long to be sent whole.
 
 
-def window(letter: str, total: int) -> tuple[int, int] | None:
-    """(first, count) of the part of an axis of `total` entries that is sent; None where all of it is."""
-    if total <= MAX_SIDE:
+def window(letter: str, total: int, first: int = 0, most: int = MAX_SIDE) -> tuple[int, int] | None:
+    """(first, count) of the part of an axis of `total` entries that is sent, at most `most`; None where all of it is.
+    It begins at `first` until it is moved."""
+    most = min(most, MAX_SIDE)
+    if total <= most:
         return None
-    return min(st.session_state.get("_window", {}).get(letter, 0), total - MAX_SIDE), MAX_SIDE
+    return min(st.session_state.get("_window", {}).get(letter, first), total - most), most
 
 
 def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
@@ -329,6 +372,26 @@ def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     def take() -> None:
         found = read_window(st.session_state[key].get("window"), frames)
         st.session_state["_window"] = st.session_state.get("_window", {}) | (found or {})
+
+    return take
+
+
+# The order of the tokens.
+
+
+def order(opening: Sequence[int]) -> tuple[int, ...]:
+    """The order that the learner chose, if it is one of that many tokens; else the one that the page opens with."""
+    held = st.session_state.get("_order")
+    return held if held is not None and len(held) == len(opening) else tuple(opening)
+
+
+def order_taker(key: str, count: int) -> Callable[[], None]:
+    """A callback that takes the order chosen in the component `key`."""
+
+    def take() -> None:
+        found = read_order(st.session_state[key].get("order"), count)
+        if found is not None:
+            st.session_state["_order"] = found
 
     return take
 
@@ -363,6 +426,15 @@ def choice(
     if key not in CHOICES:
         _write({key: "" if chosen == default else chosen})
     return str(chosen)
+
+
+def own_choice(
+    widget: Callable[..., Any], label: str, labels: Mapping[str, str], *, key: str, own: str, **more: Any,
+) -> str:
+    """As `choice`, for something of which every source has its `own`: until another is picked, that of the source."""
+    codes = {"own" if code == own else code: text for code, text in labels.items()}
+    chosen = choice(widget, label, codes, key=key, default="own", **more)
+    return own if chosen == "own" else chosen
 
 
 def example_choice(label: str, labels: Mapping[str, str], *, default: str) -> None:
@@ -436,6 +508,20 @@ def place_of(label: str, count: int, *, newest: bool) -> int:
     if count > 1:
         held = st.slider(label, min_value=1, max_value=count, step=1, key="_place", label_visibility="collapsed")
     return int(held) - 1
+
+
+def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, **more: Any) -> str:
+    """A short text bound to the address under `key`; emptied, or longer than `longest` characters, it is `default`."""
+    held = st.session_state.get(key, st.query_params.get(key, ""))
+    if not isinstance(held, str) or len(held) > longest:
+        st.session_state[key] = default
+    return where.text_input(label, value=default, key=key, bind="query-params", persist_state="session", **more) \
+        or default
+def slider(label: str, key: str, *, step: int = 1, **more: Any) -> int:
+    """A slider bound to the address, over the whole range of `key`, from its lowest number."""
+    low, high = NUMBERS[key]
+    return int(st.slider(label, min_value=low, max_value=high, value=low, step=step, key=key, bind="query-params",
+                         persist_state="session", **more))
 
 
 def size_range(letter: str) -> tuple[int, int, int]:

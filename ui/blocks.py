@@ -16,6 +16,7 @@ import streamlit as st
 from core import derive
 from core.experiments import Overflow
 from core.live.errors import ModelMissing
+from core.matmul import CellSum
 from core.notation import AXES
 from core.snippets import Program
 from core.trace import Check, Index, Trace
@@ -29,9 +30,9 @@ from ui.theme import format_number
 # The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
-    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "kv_cache")),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing", "kv_cache")),
     ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask", "generation")),
-    ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads",)),
+    ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads", "order")),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )
@@ -158,8 +159,16 @@ def formula(symbols: str, numbers: str) -> None:
 
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
     """The products behind one cell in LaTeX, "0 \\times 2 + 1 \\times 1"; the middle of a long sum is left out."""
-    products = derive.cell(trace, name, index).terms
-    terms = [r" \times ".join(_digits(factor.value, decimals, guard=True) for factor in term) for term in products]
+    return _summed([[factor.value for factor in term] for term in derive.cell(trace, name, index).terms], decimals)
+
+
+def products_in_digits(cell: CellSum, decimals: int) -> str:
+    """The same for a cell of two matrices that belong to no trace."""
+    return _summed([[term.left, term.right] for term in cell.terms], decimals)
+
+
+def _summed(products: Sequence[Sequence[float]], decimals: int) -> str:
+    terms = [r" \times ".join(_digits(value, decimals, guard=True) for value in factors) for factors in products]
     if len(terms) > _LONG_SUM:
         terms = [*terms[:_TERMS_AT_START], r"\cdots", terms[-1]]
     return " + ".join(terms)
@@ -204,6 +213,11 @@ def number(value: float, decimals: int) -> str:
 def look_for(sentences: Sequence[str]) -> None:
     """What to look for, in sentences built from the values on screen."""
     st.subheader(_("What to look for"), anchor=False)
+    points(sentences)
+
+
+def points(sentences: Sequence[str]) -> None:
+    """Sentences one below another."""
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 
@@ -211,7 +225,8 @@ def program(snippet: Program, functions: Sequence[Callable[..., Any]], *, key: s
     """The PyTorch program for the numbers on screen, its file if it needs one, and the source of what ran here."""
     st.caption(_("This program gives the same numbers with PyTorch, without this app. It reads them from a file, which "
                  "is offered below it.") if snippet.file else
-               _("This program gives the same numbers with PyTorch, without this app."))
+               _("This program gives the same numbers with PyTorch, without this app.") if "torch" in snippet.code else
+               _("This program gives the same numbers in plain Python, without this app."))
     st.code(snippet.code, language="python", wrap_lines=True)
     if snippet.file:
         st.download_button(_("Numbers for the program: {file}").format(file=snippet.file), npz(snippet.arrays),
@@ -272,8 +287,11 @@ def check_line(check: Check | None) -> None:
         size=format_number(check.size, decimals=2)))
 
 
-def share(bench: Bench, trace: Trace, *, key: str) -> None:
-    """The link that restores this page, a state file when it would be too long, and the numbers as a file."""
+def share(
+    bench: Bench, trace: Trace, *, key: str, names: Sequence[str] = (), numbers: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """The link that restores this page, a state file when it would be too long, and the numbers as a file: those of the
+    layer, of the tensors in `names`, or `numbers` that are not of the trace."""
     link = bench_module.share_link()
     if link:
         st.caption(_("This address opens the same page, with edits, pinned cell and language:"))
@@ -283,20 +301,27 @@ def share(bench: Bench, trace: Trace, *, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.download_button(_("Save the edits as a file"), state_file.saved(), file_name="workbench-state.json",
                            mime="application/json", key=f"{key}-state")
-        st.download_button(_("All numbers of this page (.npz)"), lambda: npz(_arrays(trace, bench.layer)),
+        st.download_button(_("All numbers of this page (.npz)"),
+                           lambda: npz(_arrays(trace, bench.layer, names) if numbers is None else numbers),
                            file_name=f"{trace.source}.npz", mime="application/octet-stream", key=f"{key}-npz")
     file = st.file_uploader(_("Open saved edits"), type="json", key=f"{key}-open", max_upload_size=1)
     if file is not None:
         state_file.take(file.file_id, file.getvalue())
 
 
-def _arrays(trace: Trace, layer: int) -> dict[str, np.ndarray]:
+def _arrays(trace: Trace, layer: int, chosen: Sequence[str]) -> dict[str, np.ndarray]:
     """The computed tensors of one layer under their trace names; parameters are left out, they can be very large."""
-    names = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
+    own = [name for name in trace.names() if name.startswith(f"blocks.{layer}.") and name in trace.steps]
+    names = [name for name in chosen if name in trace] or own
     return {name: trace[name].detach().cpu().numpy() for name in names}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A small table of texts; figures in it are already printed."""
     lines = [head, ["---" for _column in head], *rows]
-    st.markdown("\n".join("| " + " | ".join(line) + " |" for line in lines))
+    st.markdown("\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines))
+
+
+def literal(text: str) -> str:
+    """A text as code that no character of it can end."""
+    return f"`{text.replace('`', 'ˋ')}`" if text else ""

@@ -14,7 +14,7 @@ from core.mistakes import Comparison
 from ui import bench as bench_module
 from ui import i18n
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
+from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Wiring, default_strings, equation
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.views import View
@@ -23,6 +23,7 @@ from ui.views import View
 def drawn(
     frames: Sequence[Frame], rules: Sequence[Rule], *, key: str, bench: Bench, resolved: Resolved, view: View,
     telling: Pin | None, hidden: Sequence[tuple[str, int, int]] = (), pinning: bool = True,
+    wiring: Wiring | None = None,
 ) -> Pin | None:
     """Draw frames and rules with the bench's edits, and return the pinned cell.
 
@@ -35,7 +36,7 @@ def drawn(
     equation(
         frames, rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
         edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=rev, seq=seq,
-        hidden_note=_("Answer or skip the question first."),
+        hidden_note=_("Answer or skip the question first."), wiring=wiring,
         on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, frames, view.place),
         on_pin_change=bench_module.pin_taker(key, frames) if pinning else None,
         on_window_change=bench_module.window_taker(key, frames))

@@ -14,6 +14,7 @@ from ui.i18n import N_, _
 _SIZE_NAMES = {
     "width": "D", "heads": "H", "kv_heads": "Hkv", "head_dim": "Dh", "ffn_width": "F", "vocab": "V", "layers": "L",
     "batch": "B", "tokens": "T", "seed": N_("seed"),
+    "axes": N_("number of axes"), "axis": N_("size of an axis"), "numbers": N_("count of numbers"),
 }
 
 _LONGEST = 80  # characters quoted from a file or an address

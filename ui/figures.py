@@ -11,7 +11,9 @@ from core.blend import Plane
 from core.candidates import Candidates
 from core.decode_time import Timing
 from core.experiments import ScaleRow
-from core.growth import Curve
+from core.growth import Curve as Growth
+from core.meetings import Curve
+from core.rows import Alike, Waves
 from ui.theme import format_number
 
 _HEIGHT = 320
@@ -100,6 +102,51 @@ def blend_plane(
     return figure
 
 
+def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Sequence[str]) -> go.Figure:
+    """Columns of the sinusoidal table over the positions, the first `tokens` of them marked.
+
+    `words` has the keys "column" (with a placeholder), "position" and "value".
+    """
+    figure = go.Figure()
+    marks = ["circle" if place < tokens else "line-ns" for place in range(len(found.values))]
+    for column, values, colour in zip(found.columns, found.values.T.tolist(), colours, strict=False):
+        figure.add_trace(go.Scatter(
+            y=values, mode="lines+markers", name=words["column"].format(column=column + 1),
+            line={"color": colour}, marker={"symbol": marks, "color": colour}))
+    figure.update_xaxes(title_text=words["position"])
+    figure.update_yaxes(title_text=words["value"])
+    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+                         legend={"orientation": "h", "yanchor": "bottom", "y": 1})
+    return figure
+
+
+def likeness(found: Alike, *, words: Mapping[str, str], colour: str) -> go.Figure:
+    """How alike two tokens are, as cosines over the layers; `words` has the keys "layer" and "cosine"."""
+    figure = go.Figure(go.Scatter(y=list(found.cosines), mode="lines+markers", line={"color": colour}))
+    figure.update_xaxes(title_text=words["layer"])
+    figure.update_yaxes(title_text=words["cosine"])
+    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False)
+    return figure
+def distance_curves(
+    curves: Sequence[Curve], marks: Sequence[tuple[int, float]], *, names: Sequence[str], words: Mapping[str, str],
+    colours: Sequence[str],
+) -> go.Figure:
+    """The score of a query with each key over their distance; `marks` are (distance, score) of the meetings on screen,
+    `names` and `colours` one for each curve, `words` the axis titles "x" and "y"."""
+    figure = go.Figure()
+    for curve, name, colour, dash in zip(curves, names, colours, ("solid", "dash"), strict=False):
+        figure.add_trace(go.Scatter(x=curve.distances, y=curve.scores, mode="lines", name=name,
+                                    line={"color": colour, "dash": dash}))
+    for (distance, score), colour in zip(marks, colours, strict=False):
+        figure.add_trace(go.Scatter(x=[distance], y=[score], mode="markers", showlegend=False,
+                                    marker={"color": colour, "size": _MARKER}))
+    figure.update_xaxes(title_text=words["x"])
+    figure.update_yaxes(title_text=words["y"])
+    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+                         legend={"orientation": "h", "yanchor": "bottom", "y": 1})
+    return figure
+
+
 def next_token(
     found: Candidates, u: float | None, *, labels: Sequence[str], words: Mapping[str, str],
     colours: Mapping[str, str], decimals: int,
@@ -152,7 +199,7 @@ def _interval(
 
 
 def growth(
-    at: Sequence[int], curves: Sequence[Curve], *, limit: float | None, words: Mapping[str, str],
+    at: Sequence[int], curves: Sequence[Growth], *, limit: float | None, words: Mapping[str, str],
     colours: Mapping[str, str],
 ) -> go.Figure:
     """Bytes of a cache over the length of the text, one line for each kind of sharing; `limit` is drawn across.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from core.trace import NAMES
 from ui import bench as bench_module
 from ui import sidebar, sources
 from ui.bench import Bench
@@ -52,7 +53,7 @@ def look() -> tuple[Bench, sources.Resolved]:
     page = here().stage
     bench = bench_module.current(page.example, page.mask)
     resolved = sources.resolve(bench)
-    if f"blocks.0.{page.needs}" not in resolved.trace:
+    if (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") not in resolved.trace:
         bench = replace(bench, source="worked", example=page.example)
         resolved = sources.resolve(bench)._replace(elsewhere=True)
     return sources.within(bench, sources.extent(resolved.trace)), resolved

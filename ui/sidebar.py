@@ -37,7 +37,10 @@ def draw(stage: Stage) -> None:
 def _worked(example: str) -> None:
     labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
               "block_shared": _("The same block, one KV head"),
-              "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS))}
+              "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
+              "rope_pairs": _("Four pairs that turn, positions {positions}").format(
+                  positions=" ".join(map(str, worked.ROPE_POSITIONS))),
+              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER))}
     bench_module.example_choice(_("Example"), labels, default=example)
 
 

@@ -10,8 +10,9 @@ from ui.i18n import N_
 class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
     `example` is the worked example that the page opens with: the documents' own where they have one; `mask` the mask
-    that it opens with ("": the example's own); `needs` the block's tensor without which it makes no sense; `makes` the
-    trace name of what comes out; `prompted` pages go on from a prompt, which may be longer than a trace can follow."""
+    that it opens with ("": the example's own); `needs` the tensor (of the block, or of the whole model) without which
+    it makes no sense; `makes` the trace name of what comes out; `prompted` pages go on from a prompt, which may be
+    longer than a trace can follow."""
 
     slug: str
     section: str
@@ -33,8 +34,10 @@ SECTIONS = {
 
 STAGES = (
     Stage("home", "start", N_("Map"), N_("Where does each tensor come from?"), ""),
-    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", makes="tokens"),
-    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", makes="in"),
+    Stage("tokens", "input", N_("Tokens"), N_("How does a text become a row of ids?"), "[B,T]", needs="tokens",
+          makes="tokens"),
+    Stage("embedding", "input", N_("Embedding"), N_("How does an id become a vector?"), "[B,T,D]", needs="embed",
+          makes="in"),
     Stage("matmul", "attention", N_("Matrix product"), N_("Which shapes may be multiplied?"), "[m,n]×[n,p]"),
     Stage("projections", "attention", N_("Projections"), N_("How do three roles come from one X?"), "[B,H,T,Dh]",
           "single_head", makes="q"),
@@ -45,10 +48,12 @@ STAGES = (
     Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]",
           "single_head", makes="context"),
     Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]",
-          makes="attn_out"),
-    Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]", makes="k"),
-    Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]"),
-    Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]", makes="q_rot"),
+          needs="q_proj", makes="attn_out"),
+    Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]",
+          needs="context", makes="k"),
+    Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]", "word_order"),
+    Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]", "rope_pairs",
+          needs="q_rot", makes="q_rot"),
     Stage("norms", "block", N_("Norms"), N_("What do LayerNorm and RMSNorm keep?"), "[B,T,D]", makes="norm1"),
     Stage("ffn", "block", N_("Feed-forward"), N_("What does each token do alone?"), "[B,T,F]", makes="hidden"),
     Stage("block", "block", N_("Block"), N_("How do the parts make one block?"), "[B,T,D]", makes="out"),

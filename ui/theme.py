@@ -47,6 +47,9 @@ AXES: dict[str, Pair] = {
     "Dh": Pair("#c02455", "#f58ba8"),
     "H·Dh": Pair("#8a5a00", "#dfb04f"),
     "Hkv·Dh": Pair("#82501f", "#d6a277"),
+    "T·H": Pair("#00727c", "#4cc3cd"),
+    "H·T": Pair("#8a5a00", "#dfb04f"),
+    "Hkv·T": Pair("#82501f", "#d6a277"),
     "QKV": Pair("#8a5a00", "#dfb04f"),
     "F": Pair("#4f6a10", "#a9c95a"),
     "V": Pair("#5b4aa8", "#b6a8f5"),
@@ -122,6 +125,12 @@ def format_count(x: float) -> str:
     return f"{x:,.0f}" if x < 1e6 else f"{x:.2e}".replace("e+0", "e").replace("e+", "e")
 
 
+def format_significant(x: float) -> str:
+    """A positive number with up to four digits that count, for one that decimals would make 0: "0.0001778", "1.2e-5".
+    """
+    return f"{x:.4g}".replace("e-0", "e-").replace("e+0", "e")
+
+
 def full_value(x: float) -> str:
     """The shortest decimal that reads back to the float32 `x`, with an ASCII hyphen so that it can be parsed.
 
@@ -192,3 +201,8 @@ def growth_colours() -> dict[str, str]:
 def time_colours() -> dict[str, str]:
     """Colours of the times with and without the cache; the symbols tell them apart as well."""
     return {"cached": "#3b82c4", "uncached": "#c9702b"}
+
+
+def wave_colours() -> list[str]:
+    """Colours of up to four curves that are shown together, told apart by the colour-blind."""
+    return ["#3b82c4", "#c9702b", "#808890", "#2c9c7a"]

@@ -197,9 +197,11 @@ def looked_up() -> tuple[list[Frame], list[Rule]]:
     """Rows of a table of which only the last four are sent, picked by ids."""
     table = np.arange(20, dtype=np.float32).reshape(10, 2) / 4
     ids = [8, 6, 8, 1]
-    frames = [Frame("e", "embedding", "E", "parameter", table[6:], Axis("V", "", (), 6, 10), Axis("D")),
+    column = np.array(ids, np.float32)[:, None]
+    frames = [Frame("ids", "tokens", "ids", "token", column, Axis("T"), Axis("1"), whole=True),
+              Frame("e", "embedding", "E", "parameter", table[6:], Axis("V", "", (), 6, 10), Axis("D")),
               Frame("x", "embed", "X", "residual", table[ids], Axis("T"), Axis("D"), sign="→")]
-    return frames, [Lookup("x", "e", ids)]
+    return frames, [Lookup("x", "ids", "e")]
 
 
 def random_head(t: int, d: int, edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:

@@ -43,7 +43,7 @@ def url(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def visit(page: Page, url: str, address: str = "") -> Page:
     page.goto(url)  # a new server takes its first address for the home page
-    page.locator(".strip").wait_for()
+    page.locator(".st-key-map").wait_for()
     page.goto(f"{url}/{address}")
     expect(page.locator(ALERT)).to_be_visible()
     settled(page)

@@ -266,13 +266,13 @@ def test_a_looked_up_row_says_which_id_picked_it(page: Page, bench_url: str) -> 
     load(page, bench_url, "lookup")
     cell(page, "X", 2, 2).hover()
     assert main_line(page) == "X[2,2] = E[7,2] = 3.250"
-    assert notes(page).startswith("token 2 has id 6: row 7 of E")
-    assert glowing(page, "lit") == {"E row 7 column 2"}
+    assert notes(page).startswith("row 7 of E, since token 2 has id 6")
+    assert glowing(page, "lit") == {"E row 7 column 2", "ids row 2 column 1"}
     cell(page, "E", 9, 1).hover()
     assert glowing(page, "feeds") == {"X row 1 column 1", "X row 3 column 1"}
     cell(page, "X", 4, 1).hover()  # of a row that was not sent the sentence is as true
     assert main_line(page) == "X[4,1] = E[2,1] = 0.500"
-    assert glowing(page, "lit") == set()
+    assert glowing(page, "lit") == {"ids row 4 column 1"}
 
 
 # Windows.

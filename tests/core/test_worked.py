@@ -151,6 +151,41 @@ def test_one_kv_head_is_read_by_both_query_heads() -> None:
     assert not torch.allclose(one["blocks.0.weights"][:, 1], two["blocks.0.weights"][:, 1], atol=1e-2)
 
 
+@pytest.mark.parametrize("positions", ["none", "learned", "sinusoidal", "rope"])
+@pytest.mark.parametrize("mask", ["causal", "none"])
+def test_every_name_of_word_order_equals_the_reference(positions: str, mask: str) -> None:
+    """D1 §7: three words; the numbers of `block` up to the attention's output."""
+    trace = worked.word_order(positions, mask)  # type: ignore[arg-type]
+    assert trace.tokens == ["猫", "追", "狗"]
+    given = {name: trace[name].numpy() for name in trace.names() if trace.is_given(name)}
+    expected = reference.decode(trace.config, {**given, "w_vocab": np.zeros((4, 3))}, given["tokens"],
+                                causal=mask == "causal")
+    made = {name for name in trace.names() if not trace.is_given(name)}
+    assert made == set(expected) - {"logits"}
+    for name in made:
+        ours, finite = trace[name].double().numpy(), np.isfinite(expected[name])
+        np.testing.assert_allclose(ours[finite], expected[name][finite], atol=1e-6, rtol=1e-6, err_msg=name)
+    same = {name for name in given if name in worked.block() and "position" not in name and name not in (
+        "tokens", "mask", "embedding")}
+    assert all(torch.equal(trace[name], worked.block()[name]) for name in same)
+
+
+@pytest.mark.parametrize("pairing", ["adjacent", "half"])
+@pytest.mark.parametrize("mask", ["causal", "none"])
+def test_rope_pairs_equals_the_reference(pairing: str, mask: str) -> None:
+    """D1 §8: eight dimensions at positions 3, 8, 13 and 18, each pair turned as a complex number."""
+    trace = worked.rope_pairs(pairing, mask)  # type: ignore[arg-type]
+    assert trace["positions"].tolist() == [[place for at in NUMBERS["D1_rope"]["equal_distance"] for place in at]]
+    theta = reference.thetas(NUMBERS["D1_rope"]["dims"], NUMBERS["D1_rope"]["base"])
+    q, k, v = (trace[f"blocks.0.{letter}"].double().numpy() for letter in "qkv")
+    turned = [reference.rotate_all(x, trace["positions"].numpy(), theta, pairing) for x in (q, k)]
+    visible = np.tril(np.ones((1, 4, 4), dtype=bool)) | (mask == "none")
+    expected = {"q_rot": turned[0], "k_rot": turned[1], **reference.attention(*turned, v, visible)}
+    for name, value in expected.items():
+        ours, finite = trace[f"blocks.0.{name}"].double().numpy(), np.isfinite(value)
+        np.testing.assert_allclose(ours[finite], value[finite], atol=2e-6, rtol=1e-6, err_msg=name)
+
+
 @pytest.mark.parametrize("example", sorted(worked.EXAMPLES))
 @pytest.mark.parametrize("mask", ["none", "causal"])
 def test_every_row_of_weights_sums_to_one_and_no_later_key_is_read(example: str, mask: str) -> None:
@@ -160,7 +195,8 @@ def test_every_row_of_weights_sums_to_one_and_no_later_key_is_read(example: str,
 
 
 @pytest.mark.parametrize("call", [
-    lambda: worked.single_head("both"), lambda: worked.block(3), lambda: worked.block(2, "x")])  # type: ignore[arg-type]
+    lambda: worked.single_head("both"), lambda: worked.block(3), lambda: worked.block(2, "x"),  # type: ignore[arg-type]
+    lambda: worked.word_order("alibi"), lambda: worked.rope_pairs("odd")])  # type: ignore[arg-type]
 def test_an_unknown_switch_is_refused(call: Any) -> None:
     with pytest.raises(UnknownOption):
         call()

@@ -119,22 +119,30 @@ def test_sizes_too_large_for_a_toy_are_not_offered_to_it() -> None:
     assert not [button for button in at.button if button.key == "map-toy"]  # the vocabulary has 10000 tokens
 
 
+# Frames of all heads at once, which are no tensors of the trace by themselves, and whose numbers they hold.
+STACKS = {"reshaped": "q", "split": "q", "left": "weights", "right": "v", "product": "context"}
+
+
 @pytest.mark.parametrize("code", notation.NOTATIONS)
-@pytest.mark.parametrize("page", [page for page in PAGES if "attention" in page])
+@pytest.mark.parametrize("page", [page for page in PAGES if "attention" in page and "matmul" not in page])
 def test_a_notation_relabels_every_frame_of_every_page(page: str, code: str) -> None:
     at = opened(page, notation=code, example="block")
     assert not at.exception
     frames = [frame for payload in payloads(at) for frame in payload["frames"]]
     assert frames
     for frame in frames:
-        assert frame["label"] == notation.symbol(frame["name"], code, transposed=frame["transposed"])
+        name = STACKS.get(frame["name"], frame["name"])
+        assert frame["label"] == notation.symbol(name, code, transposed=frame["transposed"])
         for axis in (frame["rows"], frame["cols"]):
             letters = {notation.axis(letter, code) for letter in ("T", "Tq", "Tk", "D", "Dh", "HDh", "HkvDh", "B")}
+            if frame["stack"]:
+                pairs = (("T", "H"), ("H", "T"), ("Hkv", "T"))
+                letters |= {"·".join(notation.axis(letter, code) for letter in pair) for pair in pairs}
             assert axis["letter"] in letters
 
 
 def test_the_trace_names_are_the_same_in_every_notation() -> None:
-    names = [[frame["name"] for frame in payloads(opened(PAGES[2], notation=code))[0]["frames"]]
+    names = [[frame["name"] for frame in payloads(opened("pages/attention/scores.py", notation=code))[0]["frames"]]
              for code in notation.NOTATIONS]
     assert all(found == names[0] for found in names)
 

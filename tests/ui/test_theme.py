@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ui.theme import AXES, BACKGROUNDS, ROLES, role_css
+from ui.theme import AXES, BACKGROUNDS, ROLES, format_significant, role_css
 
 Vector = npt.NDArray[np.float64]
 
@@ -67,3 +67,9 @@ def test_css_names_every_role_and_axis_in_both_themes() -> None:
     for kind, table in (("role", ROLES), ("axis", AXES)):
         for name, pair in table.items():
             assert f"--{kind}-{name}: light-dark({pair.light}, {pair.dark});" in css
+
+
+@pytest.mark.parametrize(("x", "text"), [(1.0, "1"), (0.1, "0.1"), (10**-3.75, "0.0001778"), (1.25e-5, "1.25e-5"),
+                                         (2e-12, "2e-12"), (123456.0, "1.235e5")])
+def test_digits_that_count(x: float, text: str) -> None:
+    assert format_significant(x) == text

@@ -32,7 +32,10 @@ class Axis:
 
     `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
-    `letter` is how the axis is written in the notation in use ("": as its letter).
+    `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of rows
+    that do not count 1, 2, 3 …, one per value sent: ids count from 0, and the rows of a large table that are looked up
+    are brought together. `index` names a place on it in the dock ("t": Z[t1,c3] and not Z[1,3]); a thin line stands
+    before every `band` entries.
     """
 
     axis: str
@@ -41,6 +44,25 @@ class Axis:
     offset: int = 0
     total: int | None = None
     letter: str = ""
+    places: Sequence[int] = ()
+    index: str = ""
+    band: int = 0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What makes a frame several matrices, one below another: `count` of them along `axis`, each with rows along
+    `inner`. The rows of the frame count through all of them. `letters` and `indices` are those of the two axes."""
+
+    axis: str
+    count: int
+    inner: str
+    letters: tuple[str, str]
+    indices: tuple[str, str]
+
+    def payload(self) -> dict[str, Any]:
+        """The stack as the browser reads it."""
+        return vars(self) | {"letters": list(self.letters), "indices": list(self.indices)}
 
 
 @dataclass(frozen=True)
@@ -50,8 +72,11 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say. Of the rows (columns when `transposed`) those from `fresh` on, (first,
-    role), are new in this step and in the colour of that role; those from `filled` on hold nothing yet and stay blank.
+    ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
+    `most_cols` is how many columns are on screen at once at most, where several wide frames are to be seen together
+    (0: as many as fit). With `stack` it is a tensor of three axes. `row_notes` stand behind the rows, one for each row
+    sent. Of the rows (columns when `transposed`) those from `fresh` on, (first, role), are new in this step and in the
+    colour of that role; those from `filled` on hold nothing yet and stay blank.
     """
 
     id: str
@@ -70,6 +95,10 @@ class Frame:
     row_sums: bool = False
     cut: bool = False
     compact: bool = False
+    whole: bool = False
+    most_cols: int = 0
+    stack: Stack | None = None
+    row_notes: Sequence[str] = ()
     fresh: tuple[int, str] | None = None
     filled: int | None = None
 
@@ -85,6 +114,8 @@ class Frame:
                 raise ValueError(f"frame {self.id!r}: no axis {axis.axis!r}")
             if len(axis.labels) not in (0, size):
                 raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
+            if axis.places and (len(axis.places) != size or len(set(axis.places)) != size or axis is self.cols):
+                raise ValueError(f"frame {self.id!r}: the rows are not numbered one by one: {axis.places}")
             if axis.offset < 0 or axis.offset + size > self._total(axis, size):
                 raise ValueError(
                     f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}"
@@ -107,7 +138,8 @@ class Frame:
             values[row, col] = np.nan
         axes = [
             {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
-             "offset": a.offset, "total": total}
+             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None,
+             "index": a.index, "band": a.band}
             for a, total in zip((self.rows, self.cols), self.shape, strict=True)
         ]
         return {
@@ -127,6 +159,10 @@ class Frame:
             "row_sums": self.row_sums,
             "cut": self.cut,
             "compact": self.compact,
+            "whole": self.whole,
+            "most_cols": self.most_cols,
+            "stack": self.stack.payload() if self.stack else None,
+            "row_notes": list(self.row_notes),
             "fresh": list(self.fresh) if self.fresh else None,
             "filled": self.filled,
         }
@@ -229,15 +265,15 @@ class Append:
 
 @dataclass(frozen=True)
 class Lookup:
-    """out[i,j] = table[ids[i],j]; `ids` are those of the rows of `out` that are sent, from 0."""
+    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0."""
 
     out: str
+    ids: str
     table: str
-    ids: Sequence[int]
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "lookup", "out": self.out, "in": self.table, "ids": [int(id) for id in self.ids]}
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
 
 
 @dataclass(frozen=True)
@@ -268,7 +304,84 @@ class Binary:
         return dict(vars(self))
 
 
-Rule = Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary
+@dataclass(frozen=True)
+class Angle:
+    """out[i,p] = cos or sin of positions[i] · theta[p], in radians."""
+
+    op: Literal["cos", "sin"]
+    out: str
+    positions: Sequence[float]
+    theta: Sequence[float]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Rotate:
+    """out = source with the columns first[p] and second[p] of each row turned together; `cos` and `sin` are frames
+    with a column for each pair, made by `Angle`. Columns of no pair are copied. Clock hands are drawn beside it."""
+
+    out: str
+    source: str
+    cos: str
+    sin: str
+    first: Sequence[int]
+    second: Sequence[int]
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "rotate", "out": self.out, "in": self.source, "cos": self.cos, "sin": self.sin,
+                "first": list(self.first), "second": list(self.second)}
+
+
+@dataclass(frozen=True)
+class Move:
+    """out holds the numbers of source in another shape. Without `swapped` they keep their order in memory: a reshape,
+    or a view. `swapped` (n, m, w) are the sizes of source as three axes, of which out has the first two exchanged."""
+
+    out: str
+    source: str
+    swapped: tuple[int, int, int] | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "move", "out": self.out, "in": self.source,
+                "swapped": list(self.swapped) if self.swapped else None}
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A product for each head, all of them stacked: out[(h,i),j] = Σ left[(h,i),d]·right[(h ÷ group,d),j]. `rows` is
+    how many rows each head has in left and out; `group` heads in turn read the same matrix of right."""
+
+    out: str
+    left: str
+    right: str
+    rows: int
+    group: int
+
+    def payload(self) -> dict[str, Any]:
+        """The rule as the browser reads it."""
+        return {"op": "grouped"} | vars(self)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Which KV head each query head reads, from 0: drawn above the frames and linked to the rows of their stacks.
+    `notes` stand beside the picture."""
+
+    reads: Sequence[int]
+    notes: Sequence[str] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """The wiring as the browser reads it."""
+        return {"reads": [int(kv) for kv in self.reads], "notes": list(self.notes)}
+
+
+Rule = (Matmul | Scale | Add | Softmax | Transpose | Append | Lookup | Unary | Binary | Angle | Rotate | Move
+        | Grouped)
 
 
 @dataclass(frozen=True)
@@ -330,8 +443,10 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "outside": _("Part of this calculation lies outside the numbers on this page."),
         "cached": _("read from the cache"),
         "computed": _("computed in this step"),
-        "has_id": _("token {i} has id {id}: row {row} of {symbol}"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
+        "looked_up": _("row {row} of {symbol}, since token {i} has id {id}"),
+        "unread": _("no token here has this id"),
+        "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
         "cut_short": _("edited cells do not follow"),
         "fits": _("{d} of {n} decimals fit in the cells; the line below shows all of them."),
@@ -360,12 +475,24 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "later": _("Later part of {axis} in {symbol}"),
         "row_sum": _("row sum"),
         "shade": _("Shading from {lo} to {hi}"),
+        "dials": _("The pairs of {symbol}, row {i}, at position {position}"),
+        "dials_named": _("The pairs of {symbol}, row {i}: “{a}”, at position {position}"),
+        "dial_name": _("{p}: θ {theta}"),
+        "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
+        "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
+        "unturned": _("not turned"),
+        "wiring": _("Which KV head each query head reads"),
+        "query_head": _("query head {n}"),
+        "kv_head": _("KV head {n}"),
+        "reads": _("Query head {n} reads KV head {kv}, as do these query heads: {readers}."),
+        "reads_alone": _("Query head {n} reads KV head {kv}, and no other does."),
+        "read_by": _("KV head {kv} is read by these query heads: {readers}."),
     }
 
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
-_MODULES = ("numbers", "dom", "frames", "fit", "draw", "map", "point", "dock", "change", "steps", "save",
-            "events", "equation")
+_MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
+            "dock", "change", "steps", "save", "events", "equation")
 _HERE = Path(__file__).parent
 
 
@@ -380,7 +507,7 @@ def _sent(*names: str) -> str:
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + _sent("equation.css"),
+    css=role_css(":host, .equation") + _sent("equation.css", "heads.css"),
     js=_sent(*(f"{name}.js" for name in _MODULES)),
 )
 
@@ -396,6 +523,7 @@ def build_payload(
     rev: int,
     seq: int,
     hidden_note: str,
+    wiring: Wiring | None = None,
 ) -> dict[str, Any]:
     """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule names none of them."""
     ids = [frame.id for frame in frames]
@@ -405,11 +533,12 @@ def build_payload(
     for rule in rules:
         if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
             raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
-        if isinstance(rule, Lookup) and rule.out in shapes and len(rule.ids) != shapes[rule.out][0]:
-            raise ValueError(f"{len(rule.ids)} ids for {shapes[rule.out][0]} rows of {rule.out!r}")
+        if isinstance(rule, Lookup) and rule.out in shapes and shapes.get(rule.ids) != (shapes[rule.out][0], 1):
+            raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
     sent = [rule.payload() for rule in rules]
     for rule in sent:
-        named = [rule[part] for part in ("out", "left", "right", "in", "bias") if rule.get(part) is not None]
+        parts = ("out", "left", "right", "in", "bias", "cos", "sin")
+        named = [rule[part] for part in parts if rule.get(part) is not None]
         if unknown := set(named) - set(ids):
             raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
     return {
@@ -422,6 +551,7 @@ def build_payload(
         "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
         "hidden_note": hidden_note,
+        "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
     }
 
@@ -438,6 +568,7 @@ def equation(
     rev: int = 0,
     seq: int = 0,
     hidden_note: str = "",
+    wiring: Wiring | None = None,
     on_edits_change: Callable[[], None] | None = None,
     on_pin_change: Callable[[], None] | None = None,
     on_window_change: Callable[[], None] | None = None,
@@ -461,6 +592,7 @@ def equation(
             rev=rev,
             seq=seq,
             hidden_note=hidden_note,
+            wiring=wiring,
         ),
         on_edits_change=on_edits_change or _nothing,
         on_pin_change=on_pin_change or _nothing,

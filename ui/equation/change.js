@@ -3,13 +3,14 @@
 import { show } from "./dock.js";
 import { make, say } from "./dom.js";
 import { redraw } from "./draw.js";
-import { editKey, has, value } from "./frames.js";
+import { editKey, has, rowAt, rowNumber, value } from "./frames.js";
 import { fullValue, parseNumber } from "./numbers.js";
 import { place } from "./point.js";
+import { bringAlong } from "./reshape.js";
 
 export function setPin(s, pin) {
-  s.pin = pin; s.alert = "";
-  if (!pin) s.focus = s.hover = null;
+  s.pin = pin; s.alert = ""; s.head = null;
+  if (pin) bringAlong(s, { id: pin.id, i: pin.row, j: pin.col }); else s.focus = s.hover = null;
   s.sentPins.push({ key: pinKey(pin), time: Date.now() });
   s.send("pin", pin && { id: pin.id, name: s.frames[pin.id].name, row: pin.row, col: pin.col });
   redraw(s);
@@ -38,7 +39,7 @@ export function startEdit(s, cell, text) {
   const input = make("input");
   input.value = text ?? fullValue(value(f, i, j));
   input.inputMode = "decimal"; input.autocomplete = "off"; input.maxLength = 32;
-  input.setAttribute("aria-label", say(s, "editing", { symbol: f.label, i: i + 1, j: j + 1 }));
+  input.setAttribute("aria-label", say(s, "editing", { symbol: f.label, i: rowNumber(f, i), j: j + 1 }));
   s.editor = { cell, input, u: s.ui[id], id, i, j };
   input.onblur = () => closeEditor(s, true);
   input.onkeydown = (e) => {
@@ -63,7 +64,7 @@ export function closeEditor(s, commit) {
   e.cell.classList.remove("editing");
   e.input.remove();
   const v = commit ? parseNumber(typed) : old;
-  if (v === null) s.alert = say(s, "refused", { text: typed.trim().slice(0, 24), symbol: f.label, i: e.i + 1, j: e.j + 1, value: show(s, old) });
+  if (v === null) s.alert = say(s, "refused", { text: typed.trim().slice(0, 24), symbol: f.label, i: rowNumber(f, e.i), j: e.j + 1, value: show(s, old) });
   else if (commit && v !== Number(fullValue(old))) setEdit(s, f, e.i, e.j, v);
   redraw(s);
 }
@@ -81,7 +82,7 @@ export function setEdit(s, f, i, j, v) {
 
 function applyEdits(s) {
   for (const f of s.order) if (f.editable) for (const [key, v] of Object.entries(s.edits[f.name] ?? {})) {
-    const [a, b] = key.split(",").map(Number), [i, j] = f.transposed ? [b, a] : [a, b];
+    const [a, b] = key.split(",").map(Number), [i, j] = f.transposed ? [b, a] : [rowAt(f, a), b];
     if (has(f, i, j) && !Number.isNaN(value(f, i, j))) f.v[(i - f.r0) * f.nc + j - f.c0] = v;
   }
 }

@@ -3,16 +3,20 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, eachUse, idOf, isEdited, isFresh, isUnwritten, makerOf, part, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colOf, eachUse, isEdited, isFresh, isUnwritten, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
+import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
+import { groupedStep, movedTo, placeName, trail } from "./reshape.js";
 import { isBlank } from "./steps.js";
+import { headInWords } from "./wiring.js";
 
 export function show(s, v) { return Number.isNaN(v) ? "?" : formatNumber(v, s.data.decimals); }
 // What a reader of the printed digits gets: rounding to the printed decimals, halves away from zero.
 function byHand(s, x) { return printed(formatNumber(x + Math.sign(x) * 1e-11 * Math.max(1, Math.abs(x)), s.data.decimals)); }
 
 // In the arithmetic "⁀" is a space at which no line breaks: a number stays with its operator.
-function joinTerms(s, terms) {
+export function joinTerms(s, terms) {
   const [most, first, last] = s.fit.stack ? [4, 2, 1] : [8, 3, 2];
   if (terms.length <= most) return terms.join(" +⁀");
   return [...terms.slice(0, first), "…", ...terms.slice(-last)].join(" +⁀") + ` (${say(s, "terms", { n: terms.length }).replace(/ /g, "⁀")})`;
@@ -22,6 +26,10 @@ function joinTerms(s, terms) {
 function stepOf(s, rule, f, i, j) {
   const F = s.frames, left = F[rule.left], right = F[rule.right];
   if (rule.op === "matmul") return productStep(s, rule, left, right, i, j);
+  if (rule.op === "rotate") return turnStep(s, rule, i, j);
+  if (ANGLE[rule.op]) return angleStep(s, rule, f, i, j);
+  if (rule.op === "grouped") return groupedStep(s, rule, i, j);
+  if (rule.op === "move") return { text: trail(s, rule, i, j).join(" =⁀"), hand: value(f, i, j) };
   if (rule.op === "softmax") return softmaxStep(s, F[rule.in], i, j);
   if (REDUCES[rule.op]) return reductionStep(s, rule, F[rule.in], i);
   if (COPIES[rule.op]) return copyStep(s, rule, f, i, j);
@@ -41,11 +49,10 @@ function stepOf(s, rule, f, i, j) {
 const COPIES = { transpose: true, append: true, lookup: true };
 function copyStep(s, rule, f, i, j) {
   const F = s.frames, source = F[rule.in], hand = value(f, i, j);
+  if (rule.op === "lookup") return { ...lookupStep(s, F[rule.left], F[rule.right], i, j), hand };
   const from = (g, r, c, note) => ({ text: `${g.label}[${r + 1},${c + 1}]`, hand, note });
   if (rule.op === "transpose") return from(source, j, i);
-  if (rule.op === "append") return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
-  const id = idOf(s, rule, i);
-  return from(source, id, j, say(s, "has_id", { i: i + 1, id, row: id + 1, symbol: source.label }));
+  return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));
 }
 
 // A row brought down to one number: its largest, or its sum.
@@ -115,15 +122,15 @@ function chain(s, f, i, j) {
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
 function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2068${label}\u2069` : label; }
-function labelsAt(f, i, j) { return { i: i + 1, j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
+function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
-  const name = `${f.label}[${i + 1},${j + 1}]`, v = value(f, i, j), notes = [];
+  const name = placeName(f, i, j), v = value(f, i, j), notes = [];
   if (isUnwritten(f, i, j)) return { main: name, notes: [say(s, "unwritten")] };
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
-  let main = `${name} =⁀${steps.length ? steps[0].text : show(s, v)}`;
+  let main = `${name} =⁀${steps.length ? steps[0].text : f.whole ? v : show(s, v)}`;
   if (steps.length > 1) {
     const asks = ["score", "weight", "mask"].includes(f.role) && f.rows.axis === "T" && f.cols.axis === "T";
     const who = asks ? say(s, named ? "asks_named" : "asks", { ...at, a: token(at.a ?? ""), b: token(at.b ?? "") }) + ": " : "";
@@ -146,16 +153,19 @@ function arithmetic(s, f, i, j) {
 function usesOf(s, f, i, j) {
   const cellsOf = (rule) => {
     const symbol = s.frames[rule.out].label;
-    if (COPIES[rule.op]) {
+    if (rule.op === "move") return placeName(s.frames[rule.out], ...movedTo(s, rule, i, j));
+    if (COPIES[rule.op] && !(rule.op === "lookup" && rule.left === f.id)) {
       const places = [], cell = (g, r, c) => places.push(`${symbol}[${r + 1},${c + 1}]`);
       eachUse(s, rule, f, i, j, { cell });
       return places.join(" · ");
     }
-    if (rule.op === "softmax" || (rule.op === "matmul" && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
+    if (rule.op === "rotate") return turnUses(s, rule, f, i, j).map(([, r, c]) => `${symbol}[${r + 1},${c + 1}]`).join(" · ");
+    if (rule.op === "softmax" || ((rule.op === "matmul" || rule.op === "lookup") && rule.left === f.id)) return say(s, "row_of", { symbol, i: i + 1 });
     if (rule.op === "matmul" || (rule.right === f.id && f.rows.total === 1)) return say(s, "col_of", { symbol, j: j - f.cs + 1 });
     return `${symbol}[${i + 1},${j + 1}]`;
   };
   const uses = (s.users[f.id] ?? []).map(cellsOf).filter(Boolean);
+  if (!uses.length && s.users[f.id]?.some((rule) => rule.op === "lookup")) return [say(s, "unread")];
   return uses.length ? [say(s, "feeds", { cells: uses.join(" · ") })] : [];
 }
 
@@ -177,7 +187,8 @@ function putMain(node, text) {
 
 export function drawDock(s, at) {
   const d = s.dock, f = at && s.frames[at.id];
-  const { main, notes } = f ? arithmetic(s, f, at.i, at.j) : { main: "", notes: [say(s, "idle")] };
+  const found = f ? arithmetic(s, f, at.i, at.j) : { main: s.head ? headInWords(s) : "", notes: s.head ? [] : [say(s, "idle")] }, { notes } = found;
+  const main = f && at.pair !== undefined ? `${pairTitle(s, at)}: ${[found.main, ...pairCells(s, at).map(([g, i, j]) => arithmetic(s, g, i, j).main)].join(";  ")}` : found.main;
   const done = at && !s.hover && s.ticks[s.tick]?.done;
   if (done) notes.unshift(say(s, done, { symbol: f.label, i: at.i + 1 }));
   if (s.pin && at && pinKey(s.pin) === [at.id, at.i, at.j].join() && !s.fit.stack) notes.push(say(s, "pin_hint"));

@@ -1,5 +1,6 @@
 // Small helpers for elements and for the texts that Python sends.
 
+export const SVG = "http://www.w3.org/2000/svg";
 import { value } from "./frames.js";
 
 export function make(tag, className, parent) {

@@ -3,10 +3,12 @@
 import { closeEditor } from "./change.js";
 import { attr, button, make, put, say } from "./dom.js";
 import { MAP_LABEL, drawSign, labelWidth, sizeOf } from "./fit.js";
-import { canPan, isEdited, isFresh, isUnwritten, pan, shownCols, shownRows, value } from "./frames.js";
+import { canPan, isEdited, isFresh, isUnwritten, pan, rowNumber, shownCols, shownRows, value } from "./frames.js";
+import { markRead } from "./lookup.js";
 import { buildMap, drawMap } from "./map.js";
 import { cells, formatNumber, fullValue } from "./numbers.js";
 import { place, point } from "./point.js";
+import { drawBands, drawStackShape, titleOf } from "./reshape.js";
 import { isBlank } from "./steps.js";
 
 export function drawEquation(s) {
@@ -31,6 +33,7 @@ export function drawEquation(s) {
     if (!s.fit.cell) { u.i0 = i0; u.j0 = j0; }
     drawFrame(s, f, u, i1 - i0, j1 - j0);
   }
+  markRead(s);
   alignMiddles(s);
 }
 
@@ -126,7 +129,7 @@ function drawFrame(s, f, u, rows, cols) {
   const words = [f.rows.word, f.cols.word].filter(Boolean);
   if (u.words.dataset.key !== words.join()) u.words.replaceChildren(...words.map((w) => { const n = make("span"); n.textContent = w; return n; }));
   u.words.dataset.key = words.join();
-  attr(u.grid, "aria-label", f.label); attr(u.grid, "data-name", f.name);
+  attr(u.grid, "aria-label", titleOf(f)); attr(u.grid, "data-name", f.name);
   attr(u.grid, "aria-rowcount", f.rows.total); attr(u.grid, "aria-colcount", f.cols.total);
   attr(u.grid, "aria-readonly", !f.editable);
   if (s.fit.cell) drawMap(s, f, u); else drawDigits(s, f, u, rows, cols);
@@ -138,6 +141,7 @@ function drawDigits(s, f, u, rows, cols) {
   drawLabels(u.heads, bare ? [] : cells(cols), f.cols, f.c0, u.j0);
   drawLabels(u.labels, bare ? [] : cells(rows), f.rows, f.r0, u.i0);
   drawCells(s, f, u);
+  drawBands(f, u);
 }
 export function drawCells(s, f, u) {
   const top = topOf(f);
@@ -148,11 +152,12 @@ export function drawCells(s, f, u) {
 export function topOf(f) { return Math.max(Math.abs(f.range[0]), Math.abs(f.range[1])) || 1; }
 
 function drawShape(f, u) {
-  const key = [f.rows.letter, f.cols.letter, f.rows.total, f.cols.total].join();
+  const key = [f.rows.letter, f.cols.letter, f.rows.full, f.cols.full, f.stack?.letters].join();
   if (u.form.dataset.key === key) return;
   u.form.dataset.key = key;
   const letter = (a) => { const n = make("i", "axis"); n.textContent = a.letter; n.style.color = `var(--axis-${a.axis})`; return n; };
-  u.form.replaceChildren("[", letter(f.rows), ", ", letter(f.cols), "] ", `${f.rows.total}×${f.cols.total}`);
+  if (f.stack) { drawStackShape(f, u); return; }
+  u.form.replaceChildren("[", letter(f.rows), ", ", letter(f.cols), "] ", `${f.rows.full}×${f.cols.full}`);
 }
 
 // Token labels as text; a label that occurs twice carries its index, and without labels the index stands alone.
@@ -169,7 +174,7 @@ export function drawLabel(node, axis, offset, at) {
   if (node.dataset.key === key) return;
   node.dataset.key = key;
   node.className = label === undefined ? "label index" : "label";
-  node.title = label === undefined ? "" : `${label} (${at + 1})`;
+  node.title = label === undefined || axis.places ? "" : `${label} (${at + 1})`;
   node.replaceChildren();
   const name = make("bdi", "", node); name.textContent = text;
   if (repeated) make("sub", "", node).textContent = at + 1;
@@ -182,22 +187,27 @@ function drawCell(s, f, cell, i, j, top) {
   const key = [v, unwritten, fresh, unseen, changed, pinned, i, j, top, s.fit.d, f.label, s.data.strings.cell].join();
   if (cell.key === key) return;                           // most cells stay as they are in most reruns
   if (s.editor?.cell !== cell) cell.key = key;
-  const text = unseen ? "" : secret ? "?" : s.fit.d < 0 ? "" : formatNumber(v, s.fit.d);
+  const text = unseen ? "" : secret ? "?" : s.fit.d < 0 ? "" : f.whole ? String(v) : formatNumber(v, s.fit.d);
   const full = unwritten ? say(s, "unwritten") : unseen ? say(s, "blank") : secret ? say(s, "hidden") : fullValue(v);
   if (s.editor?.cell !== cell) put(cell, text);
-  attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: i + 1, j: j + 1, value: full }));
+  attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: rowNumber(f, i), j: j + 1, value: full }));
   attr(cell, "aria-colindex", j + 1);
   attr(cell, "aria-selected", pinned);
   const on = { blank: unseen, unwritten, fresh, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: changed, pinned };
   for (const name in on) if (cell.classList.contains(name) !== on[name]) cell.classList.toggle(name, on[name]);
-  const shade = unseen || !Number.isFinite(v) ? 0 : Math.min(1, Math.abs(v) / top);
+  const shade = unseen || f.whole || !Number.isFinite(v) ? 0 : Math.min(1, Math.abs(v) / top);
   cell.style.setProperty("--s", shade.toFixed(3));
   if (fresh) cell.style.setProperty("--role", `var(--role-${f.fresh[1]})`); else cell.style.removeProperty("--role");
 }
 
 export function rowSum(f, i) { let sum = 0; for (let c = 0; c < f.nc; c++) sum += f.v[(i - f.r0) * f.nc + c]; return Math.fround(sum); }
 function drawSums(s, f, u) {
-  const on = f.row_sums && s.fit.d >= 0 && f.nc === f.cols.total;
+  const on = f.row_sums && s.fit.d >= 0 && f.nc === f.cols.total, notes = s.fit.d >= 0 && f.row_notes.length > 0;
+  u.sums.classList.toggle("row-notes", notes);
+  if (notes) {
+    u.sums.replaceChildren(...u.cells.map((row, r) => { const node = make("span"); node.textContent = f.row_notes[u.i0 + r - f.r0]; return node; }));
+    return;
+  }
   while (u.sums.children.length > (on ? u.cells.length : 0)) u.sums.lastChild.remove();
   if (on) u.cells.forEach((row, r) => {
     const blank = row.some((cell, c) => isBlank(s, f, u.i0 + r, u.j0 + c)), sum = rowSum(f, u.i0 + r);
@@ -209,7 +219,7 @@ function drawSums(s, f, u) {
 
 function drawBelow(s, f, u) {
   const [lo, hi] = f.range.map((v) => formatNumber(v, Math.max(0, Math.min(2, s.data.decimals))));
-  put(u.note, f.cut ? say(s, "cut_short") : "");
+  put(u.note, f.cut ? say(s, "cut_short") : f.rows.full > f.rows.total ? say(s, "gathered", { count: f.rows.total, n: f.rows.full }) : "");
   for (const [k, axis, g, [a, b]] of [[0, f.rows, f.rg, shownRows(f)], [1, f.cols, f.cg, shownCols(f)]]) {
     const p = u.pans[k];
     p.box.hidden = b - a === axis.total;
@@ -219,7 +229,7 @@ function drawBelow(s, f, u) {
     drawRuler(u.rulers[k], g);
     for (const name of ["earlier", "later"]) attr(p[name], "aria-label", say(s, name, { axis: axis.letter, symbol: f.label }));
   }
-  u.scale.hidden = f.range[0] === f.range[1];
+  u.scale.hidden = f.whole || f.range[0] === f.range[1];
   put(u.scale, `${lo} … ${hi}`); u.scale.style.setProperty("--lo", Math.abs(f.range[0]) / topOf(f)); u.scale.style.setProperty("--hi", f.range[1] / topOf(f)); attr(u.scale, "title", say(s, "shade", { lo, hi }));
   const home = u.pans.every((p) => !p.box.hidden) ? u.words : u.below;     // two windows fill the line below
   if (u.scale.parentNode !== home) home[home === u.words ? "append" : "prepend"](u.scale);

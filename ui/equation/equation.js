@@ -7,14 +7,18 @@ import { redraw } from "./draw.js";
 import { listen } from "./events.js";
 import { fit, measureText } from "./fit.js";
 import { bringBoth, decode, floats, groupAxes, has, takeWindow } from "./frames.js";
+import { follow } from "./lookup.js";
 import { cellAt } from "./point.js";
+import { bringAlong } from "./reshape.js";
 import { saveSvg } from "./save.js";
 import { drawControls, rest, stepTo, stopPlaying, togglePlay } from "./steps.js";
+import { drawWiring } from "./wiring.js";
 
 function mount(parentElement) {
   const root = parentElement.querySelector(".equation");
   const s = { root, parent: parentElement, ui: {}, lit: [], edits: {}, seq: 0, sentPins: [], tick: null, ticks: [], ranks: {}, alert: "", pin: null, hover: null, focus: null, width: 0, windows: {}, wanted: null };
   root.replaceChildren();
+  s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
   const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
@@ -41,11 +45,11 @@ export function refit(s) {
   s.height = innerHeight; s.dock.high = 0; s.dock.box.style.minHeight = "";
   for (const at of s.seek ? [s.pin && { id: s.pin.id, i: s.pin.row, j: s.pin.col }, focus] : []) if (at) {
     const f = s.frames[at.id];
-    if (has(f, at.i, at.j)) bringBoth(f, at.i, at.j);
+    if (has(f, at.i, at.j)) { bringAlong(s, at); bringBoth(f, at.i, at.j); follow(s, at); }
   }
   s.seek = false;
   redraw(s);
-  const cell = focus && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
+  const cell = focus && focus.pair === undefined && !s.editor && cellAt(s, focus.id, focus.i, focus.j);
   if (cell && cell !== s.parent.activeElement) cell.focus({ preventScroll: true });
 }
 
@@ -60,7 +64,7 @@ function takeData(s, data) {
   for (const sent of data.rules) {
     const rule = sent.before ? { ...sent, before: floats(sent.before), after: floats(sent.after) } : sent;
     s.maker[rule.out] = rule;
-    for (const id of [rule.in, rule.left, rule.right, rule.bias]) if (id) (s.users[id] ??= new Set()).add(rule);
+    for (const id of [rule.in, rule.left, rule.right, rule.bias, rule.cos, rule.sin]) if (id) (s.users[id] ??= new Set()).add(rule);
   }
   for (const id in s.users) s.users[id] = [...s.users[id]];
   if (!same) { s.seek = true; stopPlaying(s); s.tick = null; s.hover = null; if (s.focus && !s.frames[s.focus.id]) s.focus = null; }
@@ -93,6 +97,7 @@ export default function ({ data, parentElement, setStateValue }) {
   characterWidth(s);
   measureText(s);
   s.width = Math.floor(s.root.clientWidth) || s.width || 1000;
+  drawWiring(s);
   refit(s);
   drawControls(s);
   return () => {

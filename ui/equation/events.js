@@ -10,7 +10,7 @@ export function listen(s) {
   const cellOf = (e) => e.target.closest?.(".cell");
   const hover = (e) => {
     const at = e.pointerType !== "touch" && placeOf(s, e);
-    if (!at || (s.hover && at.id === s.hover.id && at.i === s.hover.i && at.j === s.hover.j)) return;
+    if (!at || (s.hover && at.id === s.hover.id && at.i === s.hover.i && at.j === s.hover.j && s.hover.pair === undefined)) return;
     s.hover = at;
     point(s);
   };

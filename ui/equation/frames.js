@@ -2,6 +2,10 @@
 // Indices (i, j) count from 0 over the whole axis; a frame holds the window [r0, r0+nr) × [c0, c0+nc) of it and
 // shows the part of that window on which its axis groups stand.
 
+import { eachRead, eachReader } from "./lookup.js";
+import { ANGLE, joinTurn, turnSources, turnUses } from "./rotation.js";
+import { eachGroupedSource, eachGroupedUse, movedFrom, movedTo } from "./reshape.js";
+
 export const REDUCES = { rowmax: true, rowsum: true };            // rules that make one column out of rows
 
 export function floats(base64) { return new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer); }
@@ -12,7 +16,11 @@ export function decode(frame) {
 }
 export function has(f, i, j) { return i >= f.r0 && i < f.r0 + f.nr && j >= f.c0 && j < f.c0 + f.nc; }
 export function value(f, i, j) { return has(f, i, j) ? f.v[(i - f.r0) * f.nc + j - f.c0] : undefined; }
-export function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${i},${j}`; }
+// Rows that were brought together, and those that count from 0, have numbers of their own.
+export function rowNumber(f, i) { return f.rows.places ? f.rows.places[i - f.r0] : i + 1; }
+function rowKey(f, i) { return f.rows.places ? rowNumber(f, i) : i; }
+export function rowAt(f, key) { const k = f.rows.places?.indexOf(key) ?? key; return f.rows.places && k >= 0 ? k + f.r0 : k; }
+export function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${rowKey(f, i)},${j}`; }
 export function isEdited(s, f, i, j) { return s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
 // A row of a cache, or a column of its transpose: new in this step; allocated, but holding nothing yet.
 export function isFresh(f, i, j) { return f.fresh !== null && !isUnwritten(f, i, j) && (f.transposed ? j : i) >= f.fresh[0]; }
@@ -29,15 +37,18 @@ function eachSource(s, rule, i, j, to) {
     to.row(left, i);
     to.column(right, j + right.cs);
     if (rule.bias) to.cell(F[rule.bias], 0, j + F[rule.bias].cs);
-  } else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
+  } else if (rule.op === "lookup") eachRead(left, right, i, j, to);
+  else if (rule.op === "rotate") turnSources(s, rule, i, j, to);
+  else if (ANGLE[rule.op]) return;
+  else if (rule.op === "grouped") eachGroupedSource(s, rule, i, j, to);
+  else if (rule.op === "move") to.cell(source, ...movedFrom(s, rule, i, j));
+  else if (rule.op === "softmax" || REDUCES[rule.op]) to.row(source, i);
   else if (rule.op === "transpose") to.cell(source, j, i);
-  else if (rule.op === "lookup") to.cell(source, idOf(s, rule, i), j);
   else if (rule.op === "append") to.cell(...appended(left, right, i), j);
   else if (source) to.cell(source, i, j);
   else { to.cell(left, i, j); to.cell(right, rowOf(right, i), colOf(right, j)); }
 }
 
-export function idOf(s, rule, i) { return rule.ids[i - s.frames[rule.out].r0]; }
 // The frame and the row that row i was copied from.
 function appended(left, right, i) { return i < left.rows.total ? [left, i] : [right, i - left.rows.total]; }
 
@@ -47,10 +58,13 @@ export function eachUse(s, rule, f, i, j, to) {
   if (rule.op === "matmul") {
     if (rule.left === f.id) to.row(out, i);
     if (rule.right === f.id || rule.bias === f.id) to.column(out, j - f.cs);
-  } else if (rule.op === "softmax") to.row(out, i);
+  } else if (rule.op === "lookup") eachReader(s, rule, f, i, j, to);
+  else if (rule.op === "rotate") for (const use of turnUses(s, rule, f, i, j)) to.cell(...use);
+  else if (rule.op === "grouped") eachGroupedUse(s, rule, f, i, j, to);
+  else if (rule.op === "move") to.cell(out, ...movedTo(s, rule, i, j));
+  else if (rule.op === "softmax") to.row(out, i);
   else if (REDUCES[rule.op]) to.cell(out, i, 0);
   else if (rule.op === "transpose") to.cell(out, j, i);
-  else if (rule.op === "lookup") rule.ids.forEach((id, k) => { if (id === i) to.cell(out, out.r0 + k, j); });
   else if (rule.op === "append") to.cell(out, rule.left === f.id ? i : i + s.frames[rule.left].rows.total, j);
   else if (rule.right === f.id && f.rows.total === 1 && out.rows.total !== 1) to.column(out, j);
   else if (rule.right === f.id && f.cols.total === 1) to.row(out, i);
@@ -59,7 +73,7 @@ export function eachUse(s, rule, f, i, j, to) {
 
 // Everything the cell was made from, or for a given cell everything made from it: [[frame, i, j]…] without itself.
 export function related(s, f, i, j) {
-  const backwards = Boolean(makerOf(s, f, i, j)), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
+  const maker = makerOf(s, f, i, j), backwards = Boolean(maker && !ANGLE[maker.op]), found = [], todo = [[f, i, j]], touched = [], lines = new Set();
   const cell = (g, r, c) => {
     if (!has(g, r, c)) return;
     const k = (r - g.r0) * g.nc + c - g.c0;
@@ -89,8 +103,11 @@ export function groupAxes(s) {
     if (r.op === "matmul") {
       join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); join(r.left + "/c", r.right + "/r");
       if (r.bias) join(r.bias + "/c", r.out + "/c");
-    } else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
-    else if (r.op === "append" || r.op === "lookup") { for (const g of [r.in, r.left, r.right]) if (g) join(g + "/c", r.out + "/c"); }
+    } else if (r.op === "lookup" || r.op === "grouped") { join(r.left + "/r", r.out + "/r"); join(r.right + "/c", r.out + "/c"); }
+    else if (r.op === "move") continue;                                  // no axis of the one is an axis of the other
+    else if (r.op === "transpose") { join(r.in + "/r", r.out + "/c"); join(r.in + "/c", r.out + "/r"); }
+    else if (r.op === "append") { for (const g of [r.left, r.right]) join(g + "/c", r.out + "/c"); }
+    else if (r.op === "rotate") joinTurn(r, join);
     else for (const g of [r.in, r.left, r.right]) if (g) {
       if (s.frames[g].cols.total === s.frames[r.out].cols.total) join(g + "/c", r.out + "/c");
       if (s.frames[g].rows.total !== 1 || s.frames[r.out].rows.total === 1) join(g + "/r", r.out + "/r");
@@ -104,9 +121,10 @@ export function groupAxes(s) {
     const key = find(f.id + "/" + side);
     const g = s.groups[key] ??= {
       key, lo, hi: lo + n, total: axis.total, axis: axis.axis, start: old[key]?.start ?? lo, count: old[key]?.count ?? 0,
-      cols: false, inner: summed.has(key),
+      cols: false, inner: summed.has(key), most: Infinity,
     };
     g.lo = Math.min(g.lo, lo); g.hi = Math.max(g.hi, lo + n); g.cols ||= side === "c";
+    if (side === "c" && f.most_cols) g.most = Math.min(g.most, f.most_cols);
     if (axis.total <= g.total) { g.total = axis.total; g.axis = axis.axis; }    // a block's own columns, not all heads'
     f[side === "r" ? "rg" : "cg"] = g;
   }

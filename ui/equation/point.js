@@ -3,7 +3,9 @@
 import { drawDock } from "./dock.js";
 import { has, related } from "./frames.js";
 import { lightMaps, mapPlace, seat } from "./map.js";
+import { drawDials, pairCells } from "./rotation.js";
 import { stepPlace } from "./steps.js";
+import { headCells, lightWiring } from "./wiring.js";
 
 export function cellAt(s, id, i, j) { const u = s.ui[id]; return u?.cells[i - u.i0]?.[j - u.j0]; }
 export function place(s, cell) { const u = s.ui[cell.at.id]; return { id: cell.at.id, i: u.i0 + cell.at.r, j: u.j0 + cell.at.c }; }
@@ -15,14 +17,18 @@ function current(s) {
 
 // Only cells whose state changes are touched: the rest of a large page is not restyled.
 export function point(s) {
-  const at = current(s), next = new Map(), { backwards, found } = at ? related(s, s.frames[at.id], at.i, at.j) : { found: [] };
+  const at = s.head ? null : current(s), next = new Map();
+  const { backwards, found } = s.head ? headCells(s) : at ? related(s, s.frames[at.id], at.i, at.j) : { found: [] };
   for (const [f, i, j] of found) { const cell = cellAt(s, f.id, i, j); if (cell) next.set(cell, backwards ? "lit" : "feeds"); }
+  for (const [f, i, j] of pairCells(s, at)) { const cell = cellAt(s, f.id, i, j); if (cell) next.set(cell, "on"); }
   const own = at && cellAt(s, at.id, at.i, at.j);
   if (own) next.set(own, "on");
   for (const cell of s.lit) if (next.get(cell) !== cell.glow) { cell.classList.remove(cell.glow); cell.glow = ""; }
   for (const [cell, glow] of next) if (cell.glow !== glow) { cell.classList.add(glow); cell.glow = glow; }
   s.lit = [...next.keys()];
   if (s.fit.cell) lightMaps(s, found, at);
+  drawDials(s, at);
+  lightWiring(s, at);
   drawDock(s, at);
 }
 

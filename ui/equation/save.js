@@ -4,6 +4,9 @@ import { make } from "./dom.js";
 import { hatch, inPixels } from "./map.js";
 import { cells, fullValue } from "./numbers.js";
 import { place } from "./point.js";
+import { dialParts } from "./rotation.js";
+import { svgBands } from "./reshape.js";
+import { svgWiring } from "./wiring.js";
 
 function save(name, type, text) {
   const link = make("a"), url = URL.createObjectURL(new Blob([text], { type }));
@@ -17,7 +20,8 @@ export function saveCsv(s, f) {
 
 // The equation as it stands on screen: every filled box, bracket and piece of text at its place.
 export function saveSvg(s) {
-  const box = s.eq.getBoundingClientRect(), ink = getComputedStyle(s.root).color, parts = [];
+  const top = (s.wires.hidden ? s.eq : s.wires).getBoundingClientRect(), low = s.eq.getBoundingClientRect();
+  const box = { x: low.x, y: top.y, width: low.width, height: low.bottom - top.y }, ink = getComputedStyle(s.root).color, parts = [];
   const esc = (t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`), at = (x, y) => `x="${(x - box.x).toFixed(1)}" y="${(y - box.y).toFixed(1)}"`;
   for (const node of s.eq.querySelectorAll(".grid:not(.map) .cell")) {
     const r = node.getBoundingClientRect(), size = `width="${r.width.toFixed(1)}" height="${r.height.toFixed(1)}"`;
@@ -33,12 +37,14 @@ export function saveSvg(s) {
     const r = node.getBoundingClientRect(), [x, y, X, Y] = [r.x - box.x, r.y - box.y, r.right - box.x, r.bottom - box.y];
     parts.push(`<path d="M${x + 6} ${y}H${x}V${Y}H${x + 6}M${X - 6} ${y}H${X}V${Y}H${X - 6}" fill="none" stroke="${ink}"/>`);
   }
-  const walk = document.createTreeWalker(s.eq, NodeFilter.SHOW_TEXT), range = document.createRange();
+  parts.push(...dialParts(s, { at, ink: (colour) => `rgb(${colour.match(/[\d.]+/g).slice(0, 3)})` }));
+  parts.push(...svgBands(s, box), ...svgWiring(s, box));
+  const walk = document.createTreeWalker(s.root, NodeFilter.SHOW_TEXT), range = document.createRange();
   while (walk.nextNode()) {
     const node = walk.currentNode, style = getComputedStyle(node.parentNode);
     range.selectNodeContents(node);
     const r = range.getBoundingClientRect();
-    if (!r.width || node.parentNode.closest("button") || style.visibility === "hidden") continue;
+    if (!r.width || node.parentNode.closest("button:not(.dial, .head)") || !node.parentNode.closest(".eq, .wires") || style.visibility === "hidden") continue;
     const up = Boolean(node.parentNode.closest(".turned")), room = node.parentNode.closest(".label")?.getBoundingClientRect() ?? r;
     const [long, most] = up ? [r.height, room.height] : [r.width, room.width], cut = long > most + 1, from = cut ? room : r;
     const text = cut ? node.data.slice(0, Math.max(1, Math.floor(node.length * most / long) - 1)) + "…" : node.data;

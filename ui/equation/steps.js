@@ -4,7 +4,9 @@ import { attr, button, put, say } from "./dom.js";
 import { redraw } from "./draw.js";
 import { hasMaps } from "./fit.js";
 import { shownCols, shownRows } from "./frames.js";
+import { follow } from "./lookup.js";
 import { cells } from "./numbers.js";
+import { titleOf } from "./reshape.js";
 import { saveCsv } from "./save.js";
 
 function buildTicks(s) {
@@ -32,7 +34,7 @@ export function isBlank(s, f, i, j) {
 }
 export function stepTo(s, tick) {
   s.tick = tick !== null && tick >= 0 && tick < s.ticks.length ? tick : null;
-  if (s.tick === null) stopPlaying(s);
+  if (s.tick === null) stopPlaying(s); else follow(s, stepPlace(s));
   redraw(s);
   drawControls(s);
 }
@@ -68,6 +70,6 @@ export function drawControls(s) {
   while (c.files.children.length > s.order.length + 1) c.files.lastChild.remove();
   s.order.forEach((f, k) => {
     const node = c.files.children[k + 1] ?? button(c.files, "quiet", () => saveCsv(s, s.order[k]));
-    put(node, `CSV ${f.label}`); attr(node, "aria-label", say(s, "csv", { symbol: f.label })); attr(node, "title", say(s, "csv", { symbol: f.label }));
+    put(node, `CSV ${titleOf(f)}`); for (const name of ["aria-label", "title"]) attr(node, name, say(s, "csv", { symbol: titleOf(f) }));
   });
 }

@@ -1,0 +1,170 @@
+"""The page on order: the order chosen by hand, both sides in digits, and what breaks their being equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core import live, order, order_practice, worked
+from core.order import Reordered
+from tests.browser.on_page import SWEEP, choose, settled, unfold
+from tests.browser.test_scores import serious
+from ui.theme import format_number
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def url(serve: Callable[[Path], str]) -> str:
+    """The address of the app as `make run` starts it."""
+    return serve(ROOT / "serve.py")
+
+
+def visit(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.locator(".chip").first.wait_for()
+    page.locator("[role=gridcell]").first.wait_for()
+    return page
+
+
+def printed(values: Any) -> list[str]:
+    return [format_number(float(value), 3) for value in values.flatten()]
+
+
+def expect_sides(page: Page, found: Reordered) -> None:
+    """Every matrix of the equation shows what the core says."""
+    for name, values in (("permutation", found.matrix), ("contents", found.contents), ("reordered", found.reordered),
+                         ("expected", found.expected), ("found", found.found)):
+        cells = page.locator(f"[data-name='{name}']").first.locator("[role=gridcell]")
+        expect(cells).to_have_text(printed(values), timeout=10_000)
+
+
+def chips(page: Page) -> str:
+    return "".join(page.locator(".chip bdi").all_inner_texts())
+
+
+@pytest.mark.parametrize("chosen", [(2, 0, 1), (1, 0, 2), (0, 1, 2), (2, 1, 0)])
+@pytest.mark.parametrize(("mask", "positions"), [("none", "none"), ("causal", "none"), ("none", "sinusoidal"),
+                                                 ("none", "rope"), ("causal", "rope")])
+def test_both_sides_and_the_verdict(page: Page, url: str, chosen: Sequence[int], mask: str, positions: str) -> None:
+    parts = f"&order={'.'.join(map(str, chosen))}&sight={mask}&places={positions}"
+    visit(page, f"{url}/order?lang=en{parts}")
+    found = order.reorder(worked.word_order(), 0, chosen, mask=mask, positions=positions)
+    expect_sides(page, found)
+    assert chips(page) == "".join(worked.WORD_ORDER[place] for place in chosen)
+    verdict = page.locator(".st-key-formula annotation").last
+    if found.equivariant:
+        expect(verdict).to_contain_text("(PX) = P")
+    else:
+        expect(verdict).to_contain_text(r"\neq")
+        expect(verdict).to_contain_text(format_number(found.difference, 3))
+    seen = [sight for sight in order.sights(chosen, mask) if sight.lost or sight.gained]
+    expect(page.locator("[data-testid=stMarkdownContainer] tbody tr")).to_have_count(len(seen))
+
+
+def test_the_page_opens_with_the_documents_order(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en")
+    assert chips(page) == "狗猫追"
+    expect_sides(page, order.reorder(worked.word_order(), 0, [2, 0, 1]))
+    expect(page.locator("[data-testid=stMain]")).to_contain_text("That is equivariance")
+    page.locator("[data-name='expected'] [role=gridcell]").first.hover()
+    said: list[dict[str, Any]] = page.evaluate(SWEEP, 0)
+    first = next(found for found in said if found["at"] == ["expected", 0, 0])
+    assert {tuple(at) for at in first["lit"]} == {("permutation", 0, k) for k in range(3)} | {
+        ("attention", k, 0) for k in range(3)}
+
+
+def test_keys_buttons_and_dragging_change_the_order(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en&order=0.1.2")
+    trace = worked.word_order()
+    settled(page)
+    page.locator(".chip").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect_sides(page, order.reorder(trace, 0, [1, 0, 2]))
+    expect(page.locator(".said")).to_have_text("猫 is at place 2 of 3")
+    expect(page.locator(".chip", has_text="猫")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")  # at the end it stays
+    expect_sides(page, order.reorder(trace, 0, [1, 2, 0]))
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".chip", has_text="狗")).to_be_focused()
+    page.get_by_role("button", name="Move 狗 one place earlier").click()
+    expect_sides(page, order.reorder(trace, 0, [2, 1, 0]))
+    page.get_by_role("button", name="As it was").click()
+    expect_sides(page, order.reorder(trace, 0, [0, 1, 2]))
+    settled(page)
+    start, end = (page.locator(".chip").nth(place).bounding_box() for place in (0, 2))
+    assert start is not None
+    assert end is not None
+    middle = start["y"] + start["height"] / 2
+    page.mouse.move(start["x"] + start["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(end["x"] + end["width"] - 3, middle, steps=12)
+    page.mouse.up()
+    expect_sides(page, order.reorder(trace, 0, [1, 2, 0]))
+    page.wait_for_url("**order=1.2.0**")
+    page.get_by_role("button", name="Reverse").click()
+    expect_sides(page, order.reorder(trace, 0, [0, 2, 1]))
+
+
+@pytest.mark.parametrize("text", ["0.0.1", "5.6.7", "0.1", "x", "-1.0.1", "9" * 3000, "0.1.2.3.4"])
+def test_an_order_that_is_none_is_dropped(page: Page, url: str, text: str) -> None:
+    visit(page, f"{url}/order?lang=en&order={text}&sight=zzz&places=zzz")
+    expect_sides(page, order.reorder(worked.word_order(), 0, [2, 0, 1]))
+
+
+def test_a_question_hides_both_sides_and_names_the_slip(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en")
+    section = unfold(page, "predict")
+    section.locator(".st-key-order-question-ask button").click()
+    expect(page.locator(".cell.secret")).to_have_count(4 * 12)
+    asked = order_practice.question([2, 0, 1], 0)
+    section.locator("input").fill("3")  # 狗, that came to where 猫 was
+    section.locator("[data-testid=stFormSubmitButton] button").first.click()
+    expect(section.locator("[data-testid=stAlert]")).to_contain_text("the other way round")
+    section.locator("input").fill(str(int(asked.answer)))
+    section.locator("[data-testid=stFormSubmitButton] button").first.click()
+    expect(page.locator(".cell.secret")).to_have_count(0)
+
+
+def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en")
+    unfold(page, "wrong")
+    found = order.reorder(worked.word_order(), 0, [2, 0, 1])
+    for number, kind in enumerate(order_practice.KINDS):
+        choose(page, "misorder", number)
+        result = order_practice.mistake(found, kind)
+        expect(page.locator("[data-name='wrong'] [role=gridcell]")).to_have_text(printed(result.wrong))
+        expect(page.get_by_text(f"Largest difference: {format_number(result.largest(0, 0), 3)}")).to_be_visible()
+
+
+def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en&source=live&text=A+small+red+fox.&layer=3&order=1.0.2.3.4")
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    trace = live.load().trace("A small red fox.")
+    found = order.reorder(trace, 2, [1, 0, 2, 3, 4])
+    assert found.equivariant
+    seen = page.locator("[data-name='found'] [role=gridcell]").first.get_attribute("aria-label") or ""
+    assert float(seen.rsplit(": ", 1)[1].replace("−", "-")) == pytest.approx(float(found.found[0, 0, 0]), abs=1e-4)
+    expect(page.locator(".st-key-formula annotation").last).to_contain_text("(PX) = P")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_and_a_phone_never_scrolls_sideways(
+    open_page: Callable[..., Page], url: str, scheme: str, lang: str,
+) -> None:
+    page = visit(open_page(color_scheme=scheme, viewport={"width": 390, "height": 800}),
+                 f"{url}/order?lang={lang}&sight=causal")
+    unfold(page, "wrong")
+    page.locator("[data-name='wrong']").wait_for()
+    settled(page)
+    assert serious(page) == []
+    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
+    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
+        (node) => node.scrollWidth - node.clientWidth)""", blocks)
+    assert wide == [0, 0, 0]
