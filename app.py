@@ -14,7 +14,7 @@ PAGES = {
                   "pages/attention/mask.py", "pages/attention/mixing.py", "pages/attention/heads.py",
                   "pages/attention/sharing.py"],
     "position": ["pages/position/order.py", "pages/position/rope.py"],
-    "inference": ["pages/inference/cost.py"],
+    "inference": ["pages/inference/generation.py", "pages/inference/kv_cache.py", "pages/inference/cost.py"],
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")

@@ -187,6 +187,15 @@ class Decoder(nn.Module):
         return given
 
 
+def decoder_of(trace: Trace) -> Decoder:
+    """A decoder with the configuration and the parameters of a trace, edited ones included; they are shared, not
+    copied. Raises UnknownName where the trace lacks one of them."""
+    with torch.device("meta"):
+        decoder = Decoder(trace.config)
+    decoder.load_state_dict({name: trace[name] for name in decoder.state_dict()}, assign=True)
+    return decoder
+
+
 def outer_parameters(config: ModelConfig) -> list[str]:
     """Names of the parameters outside the blocks that this configuration has."""
     names = ["embedding"]

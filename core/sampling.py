@@ -84,18 +84,18 @@ def draw(steps: SamplingSteps, u: Tensor | float) -> Tensor:
         raise SettingOutOfRange("u", u, "0 ≤ u < 1")
     if steps.settings.temperature == 0:
         return steps.after_min_p.argmax(dim=-1)  # only one is left, whatever u is
-    cumulative = _cumulative(steps)  # (…, V)
-    return _at(cumulative, point.to(cumulative.device).expand(cumulative.shape[:-1])[..., None]).squeeze(-1)
+    ends = cumulative(steps)  # (…, V)
+    return _at(ends, point.to(ends.device).expand(ends.shape[:-1])[..., None]).squeeze(-1)
 
 
 def draws(steps: SamplingSteps, n: int, seed: int) -> Tensor:
     """How often each token comes up in `n` seeded draws: counts (…, V), to hold against n · probabilities."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise SettingOutOfRange("n", n, "n ≥ 1")
-    cumulative = _cumulative(steps)
-    points = uniform(torch.Generator().manual_seed(seed), *cumulative.shape[:-1], n).to(cumulative.device)
-    tokens = _at(cumulative, points)  # (…, n)
-    counts = torch.zeros(cumulative.shape, dtype=torch.long, device=cumulative.device)
+    ends = cumulative(steps)
+    points = uniform(torch.Generator().manual_seed(seed), *ends.shape[:-1], n).to(ends.device)
+    tokens = _at(ends, points)  # (…, n)
+    counts = torch.zeros(ends.shape, dtype=torch.long, device=ends.device)
     return counts.scatter_add_(-1, tokens, torch.ones_like(tokens))
 
 
@@ -171,12 +171,13 @@ def _without(scores: Tensor, out: Tensor) -> Tensor:
     return scores.masked_fill(out, NEG_INF)
 
 
-def _cumulative(steps: SamplingSteps) -> Tensor:
-    """Cumulative probabilities (…, V) in float64; the last is 1 up to rounding, and made exactly 1 by division."""
-    cumulative = steps.probabilities.double().cumsum(dim=-1)
-    return cumulative / cumulative[..., -1:]
+def cumulative(steps: SamplingSteps) -> Tensor:
+    """Where each token's part of the unit interval ends: cumulative probabilities (…, V) in float64; the last is 1 up
+    to rounding, and made exactly 1 by division."""
+    sums = steps.probabilities.double().cumsum(dim=-1)
+    return sums / sums[..., -1:]
 
 
-def _at(cumulative: Tensor, points: Tensor) -> Tensor:
+def _at(ends: Tensor, points: Tensor) -> Tensor:
     """The first token whose cumulative sum exceeds the point: (…, V), (…, n) -> (…, n)."""
-    return torch.searchsorted(cumulative, points.contiguous(), right=True)
+    return torch.searchsorted(ends, points.contiguous(), right=True)

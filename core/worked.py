@@ -88,12 +88,13 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
     """Ours: "the cat sees a" through one pre-norm block to the logits. T=4, D=4, H=2, Hkv=2 or 1, Dh=2, F=8, V=12.
 
     RMSNorm, learned positions, a ReLU feed-forward, all parameters small integers. With `kv_heads=1` both query heads
-    read the first KV head. Either way the likeliest next token is "dog".
+    read the first KV head. Either way the likeliest next token is "dog". Eight position rows leave room to go on;
+    with two KV heads the likeliest tokens then are "and sees a cat".
     """
     if kv_heads not in (1, 2):
         raise UnknownOption("kv_heads", kv_heads, ["1", "2"])
     config = ModelConfig(vocab=12, width=4, layers=1, heads=2, kv_heads=kv_heads, head_dim=2, ffn_width=8,
-                         max_positions=4, norm="rms", norm_eps=1e-5, positions="learned", ffn="relu")
+                         max_positions=8, norm="rms", norm_eps=1e-5, positions="learned", ffn="relu")
     kv_width = 2 * kv_heads
     given = {
         "tokens": torch.tensor([BLOCK_PROMPT]),
@@ -163,6 +164,10 @@ _POSITIONS = """
      0  1  0  0
      0  0  1  0
      0  0  0  1
+     0 -1  0  0
+     0  0 -1 -1
+     0  0  0  0
+    -1  1 -1  0
 """
 _WQ = """
      0  0  0 -1

@@ -49,20 +49,24 @@ _MANY = 1000
 NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, _MANY), "hidden": (1, _MANY), "shift": (0, _MANY),
+            "new": (1, _MANY), "chunk": (0, _MANY), "requests": (1, MAP_LIMITS["B"][1]),
+            "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
             "moved": (0, rotation.FARTHEST), "asking": (1, _MANY), "answering": (1, _MANY), "together": (0, _MANY),
             "cB": (1, MAP_LIMITS["B"][1]), "cT": (1, MAP_LIMITS["T"][1]),
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, _MANY), "head": (1, _MANY), "b": (1, _MANY)}
+FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
 # The choices that the numbers on screen depend on; a state file carries them.
 SAVED = ("source", "example", "text", "bias", "mask", "hidden", *SIZE_LETTERS, "seed", "layer", "head", "b")
-_SWITCHES = ("presenter", "transpose", "scale")
+_SWITCHES = ("presenter", "transpose", "scale", "cache", "chat")
 
 
 @dataclass(frozen=True)
 class Bench:
     """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
     (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one; `bias` is the
-    toy's; `mask` is the kind of mask ("" for the source's own), with its number `hidden`."""
+    toy's; `chat` puts the typed text into the live model's chat template; `mask` is the kind of mask ("" for the
+    source's own), with its number `hidden`."""
 
     language: str = i18n.DEFAULT
     source: str = SOURCES[0]
@@ -78,6 +82,7 @@ class Bench:
     batch: int = 0
     decimals: int = DEFAULT_DECIMALS
     presenter: bool = False
+    chat: bool = False
     edits: Mapping[str, Mapping[Index, float]] = field(default_factory=dict)
 
     @property
@@ -120,7 +125,7 @@ def begin(locale: str | None) -> list[str]:
         st.session_state["_order"] = unpack_order(raw)
         if raw and st.session_state["_order"] is None:
             notices.append("unknown_choice")
-    unsound = [key for key in (*NUMBERS, *_SWITCHES) if _arrived(key) and not _sound(key)]
+    unsound = [key for key in (*NUMBERS, *FRACTIONS, *_SWITCHES) if _arrived(key) and not _sound(key)]
     if unsound:
         _drop(unsound)
         notices.append("unknown_choice")
@@ -166,6 +171,7 @@ def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
         bias=state.get("bias") == "on", mask=state.get("mask") or mask, hidden=_early("hidden", 1),
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
+        chat=bool(held("chat", False)),
         edits=dict(sorted(all_edits().get(scope, {}).items())))
 
 
@@ -191,6 +197,19 @@ def _early(key: str, default: int) -> int:
     raw = st.query_params.get(key, "")
     low, high = NUMBERS[key]
     return int(raw) if raw.isascii() and raw.isdecimal() and low <= int(raw) <= high else default
+
+
+def held(key: str, default: Any) -> Any:
+    """The value of a bound switch or number before its widget is drawn."""
+    if key in st.session_state:
+        return st.session_state[key]
+    raw = st.query_params.get(key, "")
+    if not raw or not _sound(key):
+        return default
+    number = read_number(raw)
+    if number is None:
+        return raw.lower() == "true"
+    return number if key in FRACTIONS else int(number)
 
 
 # Edits.
@@ -468,6 +487,30 @@ def whole_number(label: str, letter: str, low: int, high: int, default: int, *, 
     return int(value if value is not None else default)
 
 
+def fraction(label: str, key: str, default: float, *, step: float, where: Any = st, **more: Any) -> float:
+    """A number field for a real number, bound to the address; its range is that of `FRACTIONS`."""
+    low, high = FRACTIONS[key]
+    value = where.number_input(label, min_value=low, max_value=high, value=default, step=step, key=key,
+                               bind="query-params", persist_state="session", **more)
+    return float(value if value is not None else default)
+
+
+def switch(label: str, key: str, *, on: bool, where: Any = st, **more: Any) -> bool:
+    """A toggle bound to the address; `on` is its default."""
+    return bool(where.toggle(label, value=on, key=key, bind="query-params", persist_state="session", **more))
+
+
+def place_of(label: str, count: int, *, newest: bool) -> int:
+    """Which of `count` things done so far is looked at, from 0: a slider that jumps to the last when `newest`."""
+    held = st.session_state.get("_place", count)
+    if newest or not 1 <= held <= count:
+        held = count
+    st.session_state["_place"] = held
+    if count > 1:
+        held = st.slider(label, min_value=1, max_value=count, step=1, key="_place", label_visibility="collapsed")
+    return int(held) - 1
+
+
 def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, **more: Any) -> str:
     """A short text bound to the address under `key`; emptied, or longer than `longest` characters, it is `default`."""
     held = st.session_state.get(key, st.query_params.get(key, ""))
@@ -568,8 +611,8 @@ def _sound(key: str) -> bool:
         return True
     if key in _SWITCHES:
         return value.lower() in ("true", "false")
-    number, (low, high) = read_number(value), NUMBERS[key]
-    return number is not None and number.is_integer() and low <= number <= high
+    number, (low, high) = read_number(value), FRACTIONS.get(key) or NUMBERS[key]
+    return number is not None and (key in FRACTIONS or number.is_integer()) and low <= number <= high
 
 
 def _drop(keys: Sequence[str]) -> None:

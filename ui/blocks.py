@@ -30,8 +30,8 @@ from ui.theme import format_number
 # The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
-    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing")),
-    ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask")),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing", "kv_cache")),
+    ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask", "generation")),
     ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads", "order")),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
@@ -69,14 +69,14 @@ def presenter_switch() -> None:
         st.html(f"<style>{_PRESENTER_CSS}</style>")
 
 
-def shape_strip(slug: str, shown: Trace | Mapping[str, int]) -> None:
+def shape_strip(slug: str, shown: Trace | Mapping[str, int], *, rows: str = "") -> None:
     """The main line with axis letters in their colours, this stage lit, and the sizes that the trace has (or those
-    given)."""
+    given). In a pass that reads only some of the T tokens `rows` is how many, and stands in place of T."""
     sizes = shown.sizes if isinstance(shown, Trace) else shown
     boxes = []
     for names, axes, slugs in _near(slug):
         symbol = " ".join(map(i18n.symbol, names.split()))
-        letters = ",".join(map(axis_html, axes))
+        letters = ",".join(rows if rows and axis in ("T", "Tq") else axis_html(axis) for axis in axes)
         lit = ' aria-current="step" class="lit"' if slug in slugs else ""
         boxes.append(f"<li{lit}><span>{html.escape(symbol)}</span> [{letters}]</li>")
     present = [axis for axis in ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L") if axis in sizes]

@@ -35,7 +35,7 @@ def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> No
     bench_module.remember("here", Here(stage(slug), built, found))
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
-        sidebar.draw(stage(slug).example)
+        sidebar.draw(stage(slug))
 
 
 def here() -> Here:
@@ -56,4 +56,4 @@ def look() -> tuple[Bench, sources.Resolved]:
     if (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") not in resolved.trace:
         bench = replace(bench, source="worked", example=page.example)
         resolved = sources.resolve(bench)._replace(elsewhere=True)
-    return sources.within(bench, resolved.trace), resolved
+    return sources.within(bench, sources.extent(resolved.trace)), resolved

@@ -11,28 +11,27 @@ from ui import bench as bench_module
 from ui import i18n, sources
 from ui.bench import DECIMALS, DEFAULT_DECIMALS, SIZE_LETTERS
 from ui.i18n import _
-from ui.sources import Resolved
+from ui.sources import Extent
+from ui.stages import Stage
 
 _LIVE_NAME = {DEFAULT: "SmolLM2-135M"}[DEFAULT]
 
 
-def draw(example: str) -> Resolved:
-    """Draw the controls and return what they select; `example` is what the page opens with."""
+def draw(stage: Stage) -> None:
+    """Draw the controls of a page."""
     bench_module.choice(st.segmented_control, _("Language"), i18n.languages(), key="lang",
                         default=i18n.current(), required=True, label_visibility="collapsed")
     source = bench_module.choice(
         st.segmented_control, _("Numbers from"), {"worked": _("Worked"), "toy": _("Toy"), "live": _("Live")},
         key="source", default="worked", required=True)
     if source == "worked":
-        _worked(example)
+        _worked(stage.example)
     elif source == "toy":
         _toy()
     else:
-        _live()
-    resolved = sources.resolve(bench_module.current(example))
-    _place(resolved)
+        _live(sources.LONGEST_CONTEXT if stage.prompted else MAX_TRACE_TOKENS)
+    _place(sources.reach(bench_module.current(stage.example), prompted=stage.prompted))
     _display()
-    return resolved
 
 
 def _worked(example: str) -> None:
@@ -61,9 +60,9 @@ def _size_label(name: str, letter: str) -> str:
     return f"{i18n.axis(letter)} · {words[name]}"
 
 
-def _live() -> None:
+def _live(limit: int) -> None:
     st.text_area(_("Your sentence"), key="text", height=100, persist_state="session",
-                 help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=MAX_TRACE_TOKENS))
+                 help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=limit))
     st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=_LIVE_NAME))
 
 
@@ -73,9 +72,8 @@ def notations() -> dict[str, str]:
             for code, name in notation.NOTATIONS.items()}
 
 
-def _place(resolved: Resolved) -> None:
+def _place(extent: Extent) -> None:
     """Layer, head and batch entry, as far as there is a choice."""
-    extent = sources.extent(resolved.trace)
     for label, key, count in ((_("Layer"), "layer", extent.layers), (_("Head"), "head", extent.heads),
                               (_("Batch entry"), "b", extent.batch)):
         if count > 1:

@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
 import torch
+from torch import Tensor
 
 from core import live, masks, toy, worked
 from core.errors import WorkbenchError
 from core.live import errors as live_errors
+from core.live.model import FORWARDS
+from core.model import Decoder, decoder_of
 from core.toy import ToySizes
 from core.trace import Trace
 from ui import bench as bench_module
 from ui.bench import Bench
 
+WHOLE = ("block", "block_shared")  # the worked examples that reach from ids to logits
+LONGEST_CONTEXT = 2048  # tokens that a generation reads and writes, where the model could do more
 RETRY_SECONDS = 10.0  # how long a failure to load is told before another try
 
 
@@ -90,6 +97,49 @@ def _worked(example: str) -> Trace:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _toy(sizes: ToySizes, seed: int, bias: bool) -> Trace:
     return toy.toy(sizes, seed, bias=bias)
+
+
+class Prompt(NamedTuple):
+    """What a generation starts from: a decoder and ids (B, T), how a token is called, how many tokens there may be in
+    all, and what is entered around each forward. Two prompts with the same `key` are the same."""
+
+    key: tuple[object, ...]
+    source: str
+    decoder: Decoder
+    ids: Tensor
+    label: Callable[[int], str]
+    limit: int
+    stop_ids: tuple[int, ...] = ()
+    turn: Callable[[], AbstractContextManager[object]] = nullcontext
+
+
+def prompt(bench: Bench) -> Prompt | None:
+    """The prompt of the chosen source: the ids of the example or the toy, whose edited parameters count, or the typed
+    text; None while the live model loads. Raises WorkbenchError."""
+    if bench.source == "live":
+        model = loader().model()
+        return None if model is None else _typed(model, bench.text, bench.chat)
+    trace = _toy(bench.sizes, bench.seed, bench.bias) if bench.source == "toy" else _worked(bench.example)
+    fit, _unfit = bench_module.fitting(trace, bench.edits)
+    words = worked.BLOCK_VOCABULARY
+    return Prompt(
+        (bench.scope, bench.sizes, bench.seed, bench.bias, repr(bench.edits)), bench.source,
+        decoder_of(trace.edited(fit) if fit else trace), trace["tokens"],
+        words.__getitem__ if bench.source == "worked" else "#{}".format, trace.config.max_positions)
+
+
+def _typed(model: live.Live, text: str, chat: bool) -> Prompt:
+    """A typed text as a prompt of the live model, or as what a user says to it (`chat`). Raises as `Live.encode` and
+    `Live.chat`, TextEmpty and TooManyTokens."""
+    if not text.strip():
+        raise live_errors.TextEmpty
+    encoding = model.chat([{"role": "user", "content": text}]).encoding if chat else model.encode(text)
+    limit = min(LONGEST_CONTEXT, model.config.max_positions)
+    if len(encoding) > limit:
+        raise live_errors.TooManyTokens(len(encoding), limit)
+    ids = torch.tensor([encoding.ids], device=model.decoder.get_parameter("embedding").device)
+    return Prompt((model.fingerprint, text, chat), "live", model.decoder, ids, model.tokenizer.label, limit,
+                  model.stop_ids, FORWARDS.take)
 
 
 class Progress(NamedTuple):
@@ -165,13 +215,6 @@ def loader() -> Loader:
     return Loader()
 
 
-def within(bench: Bench, trace: Trace) -> Bench:
-    """The bench with layer, head and batch entry inside what the trace has."""
-    have = extent(trace)
-    return replace(bench, layer=min(bench.layer, have.layers - 1), head=min(bench.head, have.heads - 1),
-                   batch=min(bench.batch, have.batch - 1))
-
-
 class Extent(NamedTuple):
     """How many layers, query heads and batch entries there are to choose from."""
 
@@ -183,3 +226,24 @@ class Extent(NamedTuple):
 def extent(trace: Trace) -> Extent:
     """The extent of a trace."""
     return Extent(trace.config.layers, trace.config.heads, trace.sizes.get("B", 1))
+
+
+def reach(bench: Bench, *, prompted: bool) -> Extent:
+    """The extent of what the bench selects; on pages that start from a prompt (`prompted`) the live model's own, since
+    no trace could follow a text of that length. While it loads there is nothing to choose from, so that what the
+    address says of layer and head stays."""
+    if prompted and bench.source == "live":
+        try:
+            model = loader().model()
+        except WorkbenchError:
+            model = None
+        if model is not None:
+            return Extent(model.config.layers, model.config.heads, 1)
+    resolved = resolve(bench)
+    return Extent(1, 1, 1) if resolved.loading else extent(resolved.trace)
+
+
+def within(bench: Bench, have: Extent) -> Bench:
+    """The bench with layer, head and batch entry inside what there is."""
+    return replace(bench, layer=min(bench.layer, have.layers - 1), head=min(bench.head, have.heads - 1),
+                   batch=min(bench.batch, have.batch - 1))

@@ -10,9 +10,9 @@ from ui.i18n import N_
 class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
     `example` is the worked example that the page opens with: the documents' own where they have one; `mask` the mask
-    that it opens with ("": the example's own); `needs` the tensor (of the block, or of the
-    whole model) without which it makes no sense; `makes` the
-    trace name of what comes out."""
+    that it opens with ("": the example's own); `needs` the tensor (of the block, or of the whole model) without which
+    it makes no sense; `makes` the trace name of what comes out; `prompted` pages go on from a prompt, which may be
+    longer than a trace can follow."""
 
     slug: str
     section: str
@@ -23,6 +23,7 @@ class Stage(NamedTuple):
     mask: str = ""
     needs: str = "in"
     makes: str = ""
+    prompted: bool = False
 
 
 SECTIONS = {
@@ -60,9 +61,9 @@ STAGES = (
           makes="logits"),
     Stage("sampling", "output", N_("Sampling"), N_("How is the next token chosen?"), "[B,V]"),
     Stage("generation", "inference", N_("Generation"), N_("What is computed at each step, and what is reused?"),
-          "[B,H,1,Tk]"),
+          "[B,H,1,Tk]", needs="attn_out", prompted=True),
     Stage("kv_cache", "inference", N_("KV cache"), N_("What does the cache hold, and how does it grow?"),
-          "[B,Hkv,T,Dh]", makes="k"),
+          "[B,Hkv,T,Dh]", needs="attn_out", makes="k", prompted=True),
     Stage("cost", "inference", N_("Cost"), N_("Where do computation and memory go?"), ""),
     Stage("families", "wider", N_("Families"), N_("Encoder, decoder, or both?"), ""),
     Stage("training", "wider", N_("Training"), N_("Why is training parallel and generation serial?"), ""),

@@ -103,6 +103,28 @@ def format_difference(x: float) -> str:
     return "0" if x == 0 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
+def format_seconds(x: float) -> str:
+    """A time with three digits, in the unit that suits it: "1.23 s", "45.6 ms", "0.789 ms"."""
+    value, unit = (x, "s") if x >= 1 else (x * 1e3, "ms")
+    return f"{value:.3g} {unit}"
+
+
+def format_bytes(x: float) -> str:
+    """A number of bytes: in full below 10⁴, else in KiB, MiB … with three digits: "640 B", "23.4 MiB"."""
+    if x < 1e4:
+        return f"{x:.0f} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        x /= 1024
+        if x < 1000 or unit == "TiB":
+            break
+    return f"{x:.3g} {unit}"
+
+
+def format_count(x: float) -> str:
+    """A large count with three digits: "640", "2.70e8"."""
+    return f"{x:,.0f}" if x < 1e6 else f"{x:.2e}".replace("e+0", "e").replace("e+", "e")
+
+
 def format_significant(x: float) -> str:
     """A positive number with up to four digits that count, for one that decimals would make 0: "0.0001778", "1.2e-5".
     """
@@ -185,6 +207,21 @@ def curve_colours() -> dict[str, str]:
 def blend_colours() -> dict[str, str]:
     """Colours of the picture of a blend; the symbols tell them apart as well."""
     return {"values": "#808890", "outputs": "#3b82c4", "row": "#3b82c4", "chosen": "#c9702b"}
+
+
+def candidate_colours() -> dict[str, str]:
+    """Colours of the next token's candidates and of the draw."""
+    return {"plain": "#a7b3bf", "probability": "#3b82c4", "others": "#a7b3bf", "draw": "#c9702b"}
+
+
+def growth_colours() -> dict[str, str]:
+    """Colours of the curves of a cache; dashes tell them apart as well."""
+    return {"mha": "#c9702b", "own": "#3b82c4", "mqa": "#3a9a7c", "window": "#9a6fc0", "limit": "#808890"}
+
+
+def time_colours() -> dict[str, str]:
+    """Colours of the times with and without the cache; the symbols tell them apart as well."""
+    return {"cached": "#3b82c4", "uncached": "#c9702b"}
 
 
 def wave_colours() -> list[str]:

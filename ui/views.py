@@ -18,9 +18,7 @@ from ui.i18n import _
 WRITTEN_OUT = 16  # up to this width the chain from X to O begins with X and ends with O
 TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
-_TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot"}
-# Axes whose entries are tokens; all others are counted.
-_TOKEN_AXES = {"T", "Tq", "Tk"}
+_TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot", "k_past", "k_all"}
 
 
 class View:
@@ -57,8 +55,8 @@ class View:
         rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0])[top:top + height], top,
                     values.shape[0], i18n.axis(letters[0] or "B"))
         values = values[top:top + height]
-        cols = Axis(_letter(letters[1]), words[1], self.labels(letters[1], values.shape[1]), offset, total,
-                    i18n.axis(letters[1]))
+        labels = self.labels(letters[1], total)[offset:offset + values.shape[1]]
+        cols = Axis(_letter(letters[1]), words[1], labels, offset, total, i18n.axis(letters[1]))
         if transposed:
             values, rows, cols = np.ascontiguousarray(values.T), cols, rows
         return Frame(
@@ -139,10 +137,12 @@ class View:
         return frames, [self.rule(made, ids)]
 
     def labels(self, letter: str, count: int) -> Sequence[str]:
-        """The token labels of an axis, or none where its entries are not tokens."""
-        tokens = self.trace.tokens[:count]
+        """The token labels of an axis, or none where its entries are not tokens or only have numbers."""
+        trace = self.trace
+        named = {"T": trace.tokens, "Tq": trace.tokens, "Tk": trace.key_tokens, "Tp": trace.past_tokens}
+        tokens = named.get(letter, [])
         counted = all(token == str(place) for place, token in enumerate(tokens, start=1))
-        return tokens if letter in _TOKEN_AXES and len(tokens) == count and not counted else ()
+        return tokens if len(tokens) == count and not counted else ()
 
     def _slice(self, name: str) -> str:
         """ "b=1, h=2" for a tensor that has those axes and more than one entry on them."""
@@ -155,7 +155,7 @@ class View:
         if "Hkv" in axes and self.trace.config.kv_heads > 1:
             parts.append(_("KV head {n}").format(n=self.head // self.trace.config.group + 1))
         if self.trace.config.positions == "rope" and name.rsplit(".", 1)[-1] in _TURNED:
-            parts.append(_("after RoPE") if name.endswith("_rot") else _("before RoPE"))
+            parts.append(_("after RoPE") if name.endswith(("_rot", "_past", "_all")) else _("before RoPE"))
         return ", ".join(parts)
 
     def _is_cut(self, name: str) -> bool:
@@ -167,7 +167,7 @@ class View:
 
 def _letter(axis: str) -> str:
     """The letter shown for an axis: queries and keys are both tokens, and heads stand side by side in a projection."""
-    return {"Tq": "T", "Tk": "T", "HDh": "H·Dh", "HkvDh": "Hkv·Dh", "P": "T", "": "B"}.get(axis, axis)
+    return {"Tq": "T", "Tk": "T", "Tp": "T", "HDh": "H·Dh", "HkvDh": "Hkv·Dh", "P": "T", "": "B"}.get(axis, axis)
 
 
 def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple[list[Frame], list[Rule]]:

@@ -75,7 +75,8 @@ class Frame:
     ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
     `most_cols` is how many columns are on screen at once at most, where several wide frames are to be seen together
     (0: as many as fit). With `stack` it is a tensor of three axes. `row_notes` stand behind the rows, one for each row
-    sent.
+    sent. Of the rows (columns when `transposed`) those from `fresh` on, (first, role), are new in this step and in the
+    colour of that role; those from `filled` on hold nothing yet and stay blank.
     """
 
     id: str
@@ -98,6 +99,8 @@ class Frame:
     most_cols: int = 0
     stack: Stack | None = None
     row_notes: Sequence[str] = ()
+    fresh: tuple[int, str] | None = None
+    filled: int | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or not all(1 <= n <= MAX_SIDE for n in self.values.shape):
@@ -160,6 +163,8 @@ class Frame:
             "most_cols": self.most_cols,
             "stack": self.stack.payload() if self.stack else None,
             "row_notes": list(self.row_notes),
+            "fresh": list(self.fresh) if self.fresh else None,
+            "filled": self.filled,
         }
 
 
@@ -427,6 +432,8 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "edit_hint": _("double-click or type to change it"),
         "hidden": _("hidden"),
         "blank": _("not computed yet"),
+        "unwritten": _("not written yet"),
+        "fresh": _("new in this step"),
         "terms": _("{n} terms"),
         "subtotal": _("{sum} (terms {a}–{b})"),
         "rounded": _("The printed digits are rounded; the result uses the full values."),

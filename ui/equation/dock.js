@@ -3,7 +3,7 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, eachUse, isEdited, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colOf, eachUse, isEdited, isFresh, isUnwritten, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
 import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
@@ -126,6 +126,7 @@ function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.la
 
 function arithmetic(s, f, i, j) {
   const name = placeName(f, i, j), v = value(f, i, j), notes = [];
+  if (isUnwritten(f, i, j)) return { main: name, notes: [say(s, "unwritten")] };
   if (isBlank(s, f, i, j)) return { main: name, notes: [say(s, "blank")] };
   if (Number.isNaN(v)) return { main: `${name} =⁀?`, notes: [s.data.hidden_note].filter(Boolean) };
   const steps = chain(s, f, i, j), at = labelsAt(f, i, j), named = at.a !== undefined && at.b !== undefined;
@@ -142,6 +143,7 @@ function arithmetic(s, f, i, j) {
   if (at.a !== undefined && steps.length < 2) notes.push(say(s, "row_named", { ...at, a: token(at.a) }));
   if (at.b !== undefined && steps.length < 2) notes.push(say(s, "col_named", { ...at, b: token(at.b) }));
   if (!steps.length) notes.push(...usesOf(s, f, i, j));
+  if (isFresh(f, i, j)) notes.push(say(s, "fresh"));
   if (isEdited(s, f, i, j)) notes.push(say(s, s.maker[f.id] ? "cut" : "edited"));
   else if (f.editable) notes.push(say(s, "edit_hint"));
   notes.push(say(s, "full", { value: fullValue(v) }));

@@ -3,7 +3,7 @@
 import { closeEditor } from "./change.js";
 import { attr, button, make, put, say } from "./dom.js";
 import { MAP_LABEL, drawSign, labelWidth, sizeOf } from "./fit.js";
-import { canPan, isEdited, pan, rowNumber, shownCols, shownRows, value } from "./frames.js";
+import { canPan, isEdited, isFresh, isUnwritten, pan, rowNumber, shownCols, shownRows, value } from "./frames.js";
 import { markRead } from "./lookup.js";
 import { buildMap, drawMap } from "./map.js";
 import { cells, formatNumber, fullValue } from "./numbers.js";
@@ -181,21 +181,23 @@ export function drawLabel(node, axis, offset, at) {
 }
 
 function drawCell(s, f, cell, i, j, top) {
-  const v = value(f, i, j), unseen = isBlank(s, f, i, j), secret = Number.isNaN(v), changed = isEdited(s, f, i, j);
+  const v = value(f, i, j), unwritten = isUnwritten(f, i, j), unseen = unwritten || isBlank(s, f, i, j), secret = Number.isNaN(v), changed = isEdited(s, f, i, j);
   const pinned = s.pin?.id === f.id && s.pin.row === i && s.pin.col === j;
-  const key = [v, unseen, changed, pinned, i, j, top, s.fit.d, f.label, s.data.strings.cell].join();
+  const fresh = isFresh(f, i, j);
+  const key = [v, unwritten, fresh, unseen, changed, pinned, i, j, top, s.fit.d, f.label, s.data.strings.cell].join();
   if (cell.key === key) return;                           // most cells stay as they are in most reruns
   if (s.editor?.cell !== cell) cell.key = key;
   const text = unseen ? "" : secret ? "?" : s.fit.d < 0 ? "" : f.whole ? String(v) : formatNumber(v, s.fit.d);
-  const full = unseen ? say(s, "blank") : secret ? say(s, "hidden") : fullValue(v);
+  const full = unwritten ? say(s, "unwritten") : unseen ? say(s, "blank") : secret ? say(s, "hidden") : fullValue(v);
   if (s.editor?.cell !== cell) put(cell, text);
   attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: rowNumber(f, i), j: j + 1, value: full }));
   attr(cell, "aria-colindex", j + 1);
   attr(cell, "aria-selected", pinned);
-  const on = { blank: unseen, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: changed, pinned };
+  const on = { blank: unseen, unwritten, fresh, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: changed, pinned };
   for (const name in on) if (cell.classList.contains(name) !== on[name]) cell.classList.toggle(name, on[name]);
   const shade = unseen || f.whole || !Number.isFinite(v) ? 0 : Math.min(1, Math.abs(v) / top);
   cell.style.setProperty("--s", shade.toFixed(3));
+  if (fresh) cell.style.setProperty("--role", `var(--role-${f.fresh[1]})`); else cell.style.removeProperty("--role");
 }
 
 export function rowSum(f, i) { let sum = 0; for (let c = 0; c < f.nc; c++) sum += f.v[(i - f.r0) * f.nc + c]; return Math.fround(sum); }

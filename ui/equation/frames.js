@@ -26,6 +26,9 @@ export function rowAt(f, key) {
 }
 export function editKey(f, i, j) { return f.transposed ? `${j},${i}` : `${rowKey(f, i)},${j}`; }
 export function isEdited(s, f, i, j) { return s.edits[f.name]?.[editKey(f, i, j)] !== undefined; }
+// A row of a cache, or a column of its transpose: new in this step; allocated, but holding nothing yet.
+export function isFresh(f, i, j) { return f.fresh !== null && !isUnwritten(f, i, j) && (f.transposed ? j : i) >= f.fresh[0]; }
+export function isUnwritten(f, i, j) { return f.filled !== null && (f.transposed ? j : i) >= f.filled; }
 // What made the cell: a cell that was edited by hand does not follow its frame's rule.
 export function makerOf(s, f, i, j) { return isEdited(s, f, i, j) ? undefined : s.maker[f.id]; }
 export function colOf(f, j) { return f.cols.total === 1 ? 0 : j; }        // and a one-column operand every column

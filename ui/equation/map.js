@@ -4,7 +4,7 @@
 import { make } from "./dom.js";
 import { drawCells, drawLabel, makeCell, topOf } from "./draw.js";
 import { mapCell } from "./fit.js";
-import { has } from "./frames.js";
+import { has, isUnwritten } from "./frames.js";
 import { cells } from "./numbers.js";
 import { cellAt } from "./point.js";
 import { isBlank } from "./steps.js";
@@ -79,7 +79,8 @@ function paint(s, f, u) {
   plain.width = f.nc; plain.height = f.nr;
   const context = plain.getContext("2d"), image = context.createImageData(f.nc, f.nr), marks = { shut: new Uint8Array(f.v.length), asked: new Uint8Array(f.v.length) };
   for (let k = 0; k < f.v.length; k++) {
-    const v = f.v[k], blank = s.tick !== null && isBlank(s, f, f.r0 + Math.floor(k / f.nc), f.c0 + k % f.nc);
+    const v = f.v[k], i = f.r0 + Math.floor(k / f.nc), j = f.c0 + k % f.nc;
+    const blank = isUnwritten(f, i, j) || (s.tick !== null && isBlank(s, f, i, j));
     if (blank) continue;
     if (v === -Infinity) marks.shut[k] = 1;
     else if (Number.isNaN(v)) marks.asked[k] = 1;

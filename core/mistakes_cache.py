@@ -1,0 +1,58 @@
+"""Common mistakes of code that goes on from a cache, carried out on a step of a generation, beside what is right.
+
+Both are mistakes about where the new rows stand: which keys they may read (cases C6, C7, H9), and which positions they
+have (cases E4 to E8).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from core import ops
+from core.errors import UnknownOption
+from core.mistakes import Comparison
+from core.trace import Trace
+
+KINDS = ("aligned_start", "restarted")
+
+
+def wrong_step(trace: Trace, layer: int, kind: str) -> Trace:
+    """The pass with new tokens on top of cached ones, done wrong.
+
+    "aligned_start": from `layer` on the causal mask is aligned at the start, so query i reads keys 0 … i in place of
+    0 … Tk−Tq+i. "restarted": the new tokens stand at positions 0, 1 … as if nothing had come before, in every layer.
+    """
+    if kind == "aligned_start":
+        return trace.with_mask(aligned_at_start(trace), layer)
+    if kind == "restarted":
+        return _at_positions(trace, torch.arange(trace.sizes["T"], device=trace["positions"].device))
+    raise UnknownOption("kind", kind, KINDS)
+
+
+def _at_positions(trace: Trace, positions: Tensor) -> Trace:
+    """The same pass with its tokens at other positions (T,), computed again from the embedding on, on top of the same
+    cached rows."""
+    given = {name: trace[name] for name in trace.names() if trace.is_given(name) and not name.endswith(".in")}
+    given["positions"] = positions.expand_as(trace["positions"])
+    return Trace(tokens=trace.tokens, past_tokens=trace.past_tokens, source=trace.source, config=trace.config,
+                 given=given)
+
+
+def aligned_at_start(trace: Trace) -> Tensor:
+    """The mask (1, 1, Tq, Tk) that `torch.ones(Tq, Tk).tril()` makes: for Tq < Tk it hides keys that came before."""
+    queries, keys = trace["mask"].shape[-2:]
+    return ops.causal_mask(max(queries, keys))[None, None, :queries, :keys].to(trace["mask"])
+
+
+def cached(trace: Trace, layer: int, kind: str) -> Comparison:
+    """The weights A (B, H, Tq, Tk) of a layer, right and as `wrong_step` makes them."""
+    name = f"blocks.{layer}.weights"
+    right, wrong = trace[name], wrong_step(trace, layer, kind)[name]
+    return Comparison(right, wrong, wrong - right, None, None)
+
+
+def next_tokens(trace: Trace, layer: int, kind: str, batch: int) -> tuple[int, int]:
+    """The likeliest next token of a text as it is, and after the mistake."""
+    right, wrong = trace["logits"][batch, -1], wrong_step(trace, layer, kind)["logits"][batch, -1]
+    return int(right.argmax()), int(wrong.argmax())

@@ -1,0 +1,299 @@
+"""Generation and the KV cache through AppTest: every step's digits are those of the core's own generation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core import cost, growth, live, toy, worked
+from core.config import PRESETS
+from core.devices import DEVICES
+from core.generation import GenerationStep, generate
+from core.live.model import MAX_CHARACTERS
+from core.model import decoder_of
+from core.trace import Trace
+from tests.ui.test_pages import (
+    REFUSED,
+    SENTENCE,
+    SOURCES,
+    TOY_SIZES,
+    everything,
+    expected,
+    messages,
+    model,
+    opened,
+    payloads,
+    scope,
+    trace_of,
+    values,
+)
+from ui import address
+from ui.sources import LONGEST_CONTEXT
+from ui.theme import format_bytes
+
+GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
+SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
+            "predict")
+WHOLE = [source for source in SOURCES if source != "single_head"]
+
+__all__ = ["model"]  # the fixture
+
+
+def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:
+    """The core's own generation from the ids of a trace, with its parameters."""
+    ids = trace["tokens"]
+    room = min(count, trace.config.max_positions - ids.shape[1] + 1)
+    return list(generate(decoder_of(trace), ids, **{"max_tokens": room, "trace": True, **choices}))
+
+
+def assert_step(at: AppTest, step: GenerationStep, *, batch: int = 0, head: int = 0) -> int:
+    """Every frame of the first two equations holds the step's digits; rows beyond those written are zeros not shown."""
+    trace, frames = step.trace, [frame for found in payloads(at)[:2] for frame in found["frames"]]
+    assert trace is not None
+    for frame in frames:
+        seen = values(frame)
+        if frame["filled"] is not None:
+            assert not seen[frame["filled"]:].any()
+            seen, frame["rows"]["size"] = seen[:frame["filled"]], frame["filled"]
+        np.testing.assert_array_equal(seen, expected(trace, frame, batch, head), frame["name"])
+    return len(frames)
+
+
+def button(at: AppTest, key: str) -> AppTest:
+    found = at.button(key=key).click().run()
+    assert not found.exception
+    return found
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("source", WHOLE)
+@pytest.mark.parametrize("page", [GENERATION, CACHE])
+def test_a_page_opens_with_the_first_decode_step_of_its_source(
+    page: str, source: str, lang: str, model: live.Live,
+) -> None:
+    parts, (batch, head) = SOURCES[source]
+    at = opened(page, lang=lang, **parts)
+    assert messages(at) == []
+    for key in SECTIONS:
+        at.session_state[f"open-{key}"] = True
+    at.run()
+    assert not at.exception
+    step = steps_of(trace_of(source, model), 3)[1]
+    assert step.kind == "decode"
+    assert assert_step(at, step, batch=batch, head=head) >= (2 if page == CACHE else 7)
+    assert (step.cached, step.length_after) == (step.text.shape[1] - 1, step.text.shape[1])
+
+
+@pytest.mark.parametrize("page", [GENERATION, CACHE])
+@pytest.mark.parametrize("example", ["single_head", "d3_lab"])
+def test_an_example_without_a_vocabulary_shows_the_block_and_says_so(page: str, example: str) -> None:
+    at = opened(page, lang="en", example=example)
+    assert not at.exception
+    assert len(at.info) == 1
+    assert_step(at, steps_of(worked.block())[1])
+    assert at.session_state["example"] == example
+
+
+@pytest.mark.parametrize("page", [GENERATION, CACHE])
+@pytest.mark.parametrize("source", ["block", "block_shared", "toy"])
+def test_every_step_can_be_made_and_looked_at_again(page: str, source: str, model: live.Live) -> None:
+    parts, (batch, head) = SOURCES[source]
+    at = opened(page, lang="en", **parts)
+    steps = steps_of(trace_of(source, model))
+    button(at, "run-over")
+    assert payloads(at) == []
+    for step in steps[:4]:
+        button(at, "run-step")
+        assert_step(at, step, batch=batch, head=head)
+    for place in (1, 3, 2):
+        at.slider(key="_place").set_value(place).run()
+        assert not at.exception
+        assert_step(at, steps[place - 1], batch=batch, head=head)
+
+
+def test_the_run_ends_where_the_positions_end_and_says_so() -> None:
+    at = opened(GENERATION, lang="en", example="block")
+    steps = steps_of(worked.block())
+    while not at.button(key="run-step").disabled:
+        button(at, "run-step")
+    assert_step(at, steps[-1])
+    assert at.button(key="run-go").disabled
+    assert any(str(worked.block().config.max_positions) in text.value and "ends here" in text.value
+               for text in at.caption)
+    assert any("cat" in text.value for text in at.markdown)
+
+
+def test_run_goes_on_by_itself_until_it_is_done_or_stopped() -> None:
+    parts, (batch, head) = SOURCES["toy"]
+    at = opened(GENERATION, lang="en", new="256", **parts)
+    button(at, "run-go")
+    assert at.button(key="run-step").disabled
+    button(at, "run-go")  # stop
+    made = at.slider(key="_place").max
+    assert not at.button(key="run-step").disabled
+    assert made > 2
+    steps = steps_of(toy.toy(TOY_SIZES, 7), 256)
+    assert_step(at, steps[int(made) - 1], batch=batch, head=head)
+    at.run()
+    assert at.slider(key="_place").max == made, "it went on after Stop"
+
+
+def test_settings_wait_for_start_over_and_the_run_stays() -> None:
+    at = opened(GENERATION, lang="en", example="block")
+    before = payloads(at)[0]["frames"]
+    at.number_input(key="temperature").set_value(1.5)
+    at.number_input(key="draw").set_value(3)
+    at.number_input(key="chunk").set_value(3).run()
+    assert payloads(at)[0]["frames"] == before
+    assert any("other settings" in text.value for text in at.caption)
+    button(at, "run-over")
+    assert not any("other settings" in text.value for text in at.caption)
+    trace = worked.block()
+    for step in steps_of(trace, chunk=3, temperature=1.5, seed=3)[:3]:
+        button(at, "run-step")
+        assert_step(at, step)
+
+
+def test_without_the_cache_the_whole_text_is_read_each_time() -> None:
+    at = opened(GENERATION, lang="en", example="block", cache="false")
+    steps = steps_of(worked.block(), use_cache=False)
+    assert [frame["rows"]["size"] for frame in payloads(at)[0]["frames"] if frame["id"] == "q"] == [5]
+    assert_step(at, steps[1])
+    at = opened(CACHE, lang="en", example="block", cache="false")
+    assert not at.exception
+    assert payloads(at) == []
+    assert len(at.info) == 1
+
+
+def test_edited_parameters_make_another_run() -> None:
+    edits = {"blocks.0.wk": {(0, 1): 3.0}, "w_vocab": {(0, 7): 9.0}}
+    at = opened(GENERATION, lang="en", example="block", edits=address.pack_edits({"block": edits}))
+    assert_step(at, steps_of(worked.block().edited(edits))[1])
+    at = opened(GENERATION, lang="en", example="block", edits=scope("block", q={(0, 0, 0, 0): 9.0}))
+    assert_step(at, steps_of(worked.block())[1])  # a computed number is computed again
+
+
+def test_an_overflow_ends_the_run_with_a_message() -> None:
+    for lang in ("en", "zh"):
+        at = opened(GENERATION, lang=lang, example="block", edits=_overflow())
+        assert not at.exception
+        assert len(at.error) == 1
+
+
+def _overflow() -> str:
+    return address.pack_edits({"block": {"w_vocab": {(0, 0): 3e38, (1, 0): 3e38, (2, 0): 3e38, (3, 0): 3e38}}})
+
+
+# Live.
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind != "more tokens than a page follows"])
+def test_a_text_that_cannot_be_read_leaves_the_run_on_screen(kind: str, model: live.Live) -> None:
+    said = []
+    for lang in ("en", "zh"):
+        at = opened(GENERATION, lang=lang, source="live", text=SENTENCE)
+        before = payloads(at)[0]["frames"]
+        at.text_area(key="text").set_value(REFUSED[kind]).run()
+        assert not at.exception
+        (error,) = at.error
+        said.append(error.value)
+        assert payloads(at)[0]["frames"] == before
+    assert said[0] != said[1]
+
+
+def test_a_longer_text_than_views_follow_is_read_in_pieces_and_a_too_long_one_refused(model: live.Live) -> None:
+    at = opened(GENERATION, lang="en", source="live", text="word " * 150)
+    assert messages(at) == []
+    assert payloads(at) == []  # it waits for the first step
+    assert at.number_input(key="layer").max == model.config.layers
+    button(at, "run-step")
+    assert payloads(at)[0]["frames"][0]["rows"]["size"] == 128
+    at.text_area(key="text").set_value("word " * (LONGEST_CONTEXT + 1)).run()
+    assert f"{LONGEST_CONTEXT}" in at.error[0].value
+    at.text_area(key="text").set_value("x" * (MAX_CHARACTERS + 1)).run()
+    assert f"{MAX_CHARACTERS}" in at.error[0].value
+
+
+def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
+    at = opened(GENERATION, lang="en", source="live", text="Hi", chat="true")
+    assert messages(at) == []
+    ids = torch.tensor([model.chat([{"role": "user", "content": "Hi"}]).encoding.ids])
+    step = list(generate(model.decoder, ids, max_tokens=3, trace=True, stop_ids=model.stop_ids))[1]
+    assert_step(at, step)
+    at.toggle(key="chat").set_value(False).run()
+    ids = torch.tensor([model.encode("Hi").ids])
+    assert_step(at, list(generate(model.decoder, ids, max_tokens=3, trace=True))[1])
+
+
+def test_one_session_s_run_is_not_another_s(model: live.Live) -> None:
+    one = opened(GENERATION, lang="en", example="block")
+    other = opened(GENERATION, lang="en", example="block_shared")
+    button(one, "run-step")
+    assert_step(other, steps_of(worked.block(1))[1])
+    button(other, "run-over")
+    assert_step(one.run(), steps_of(worked.block())[2])
+
+
+def test_the_run_is_the_same_on_both_pages() -> None:
+    at = opened(GENERATION, lang="en", example="block")
+    button(at, "run-step")
+    at.switch_page(CACHE).run()
+    assert not at.exception
+    assert_step(at, steps_of(worked.block())[2])
+
+
+# The cache.
+
+
+def test_rows_that_are_not_written_yet_are_blank_and_bytes_are_equal() -> None:
+    at = opened(CACHE, lang="en", example="block")
+    for frame in payloads(at)[0]["frames"]:
+        if frame["filled"] is None:
+            continue
+        assert (frame["filled"], frame["fresh"][0], frame["rows"]["total"]) == (5, 4, 8)
+    table = next(text.value for text in at.markdown if "written" in text.value and "|" in text.value)
+    assert "| 5 | 160 | 160 |" in table
+    assert "| 8 | 256 | 256 |" in table
+
+
+@pytest.mark.parametrize("preset", ["llama-3-8b", "mistral-7b"])
+def test_what_a_gpu_holds_is_what_the_core_says(preset: str) -> None:
+    at = opened(CACHE, lang="en", of_model=preset, length="4096", requests="2", device="h100")
+    at.session_state["open-growth"] = True
+    at.run()
+    assert not at.exception
+    config = PRESETS[preset]
+    fit = cost.requests_that_fit(config, DEVICES["h100"], 4096, "float16")
+    text = everything(at)
+    assert f"{fit.requests:,} requests fit" in text
+    assert format_bytes(cost.kv_cache_bytes(config, 2, 4096, 2)) in text
+    at.selectbox(key="of_heads").set_value("1").run()
+    assert f"{cost.requests_that_fit(config.with_(kv_heads=1), DEVICES['h100'], 4096).requests:,} requests" in \
+        everything(at)
+
+
+@pytest.mark.parametrize("slip", growth.SLIPS)
+def test_each_miscount_is_shown_beside_what_is_right(slip: str) -> None:
+    at = opened(CACHE, lang="en", miscount=slip, **SOURCES["toy"][0])
+    at.session_state["open-wrong"] = True
+    at.run()
+    assert not at.exception
+    config = toy.toy(TOY_SIZES, 7).config
+    right, wrong = cost.kv_cache_bytes(config, 2, 6, 4), growth.miscounted(config, 2, 6, 4, slip)
+    assert any(f"| {wrong:,} | {right:,} | {wrong - right:,} |" in text.value for text in at.markdown)
+
+
+def test_a_measurement_goes_on_by_itself_and_stops() -> None:
+    at = opened(CACHE, lang="en", example="block")
+    at.session_state["open-times"] = True
+    at.run()
+    button(at, "measure-go")
+    assert len(at.get("progress")) == 1
+    at.run()
+    assert len(at.get("plotly_chart")) == 1
+    button(at, "measure-go")
+    assert not at.get("progress")

@@ -1,0 +1,98 @@
+"""Frames of a step that goes on from a cache: the new rows against all cached ones, and the cache itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ui import bench as bench_module
+from ui.equation import Append, Axis, Frame, Rule
+from ui.i18n import _
+from ui.views import View
+
+LABELLED = 6  # up to so many keys each frame has room for their names; above, K and QKᵀ alone
+
+
+def fresh(view: View) -> int | None:
+    """The first row of K and V that is new in this step; None in a pass without a cache."""
+    past = view.name("k_past")
+    return int(view.trace[past].shape[2]) if past in view.trace else None
+
+
+def _new(view: View, letter: str) -> tuple[int, str] | None:
+    """The mark of new rows in a frame of K or V."""
+    first = fresh(view)
+    return None if first is None else (first, {"k": "key", "v": "value"}[letter])
+
+
+def _few(frame: Frame, rows: int) -> Frame:
+    """A frame whose rows are those of the new tokens only: their number stands in place of T."""
+    return replace(frame, rows=replace(frame.rows, letter=str(rows)))
+
+
+def scores(view: View) -> tuple[list[Frame], list[Rule]]:
+    """Q of the new rows × Kᵀ of all rows, scaled and, where a new row may not read all of them, masked; of very long
+    texts a window."""
+    trace, name = view.trace, view.name
+    q, k = trace.steps[name("scores")].reads
+    keys = bench_module.window("T", trace[k].shape[2])
+    frames = [view.frame("q", q, words=(_("query: asks ↓"), "")),
+              view.frame("k", k, transposed=True, sign="×", words=(_("key: answers →"), ""), part=keys,
+                         fresh=_new(view, "k")),
+              view.frame("scores", name("scores"), sign="=", columns=keys),
+              view.frame("scaled", name("scaled"), sign=f"÷ {view.root()} =", columns=keys)]
+    made = ["scores", "scaled"]
+    if bool((trace["mask"] != 0).any()):  # a single new row may read every key, and S + M would be S
+        frames += [view.frame("mask", "mask", sign="+", columns=keys),
+                   view.frame("masked", name("masked"), sign="=", columns=keys)]
+        made.append("masked")
+    if trace[k].shape[2] > LABELLED:
+        frames = [replace(frame, compact=frame.id not in ("q", "k", "scores")) for frame in frames]
+    return _finished(view, frames, made)
+
+
+def mixing(view: View) -> tuple[list[Frame], list[Rule]]:
+    """The weights of the new rows × V of all rows."""
+    name = view.name
+    v = view.trace.steps[name("context")].reads[1]
+    keys = bench_module.window("T", view.trace[v].shape[2])
+    frames = [view.frame("weights", name("weights"), sign=_("softmax →"), row_sums=True, columns=keys,
+                         words=("", _("key: is read →"))),
+              view.frame("v", v, sign="×", words=(_("value ↓"), ""), part=keys, fresh=_new(view, "v")),
+              view.frame("context", name("context"), sign="=")]
+    return _finished(view, frames, ["context"])
+
+
+def _finished(view: View, frames: list[Frame], made: list[str]) -> tuple[list[Frame], list[Rule]]:
+    """The frames with the number of new rows in place of T, and the rules of those that are made here."""
+    ids = {frame.name: frame.id for frame in frames}
+    if fresh(view):
+        count = view.trace[view.name("q")].shape[2]
+        frames = [frame if frame.id in ("k", "v") else _few(frame, count) for frame in frames]
+    return frames, [view.rule(view.name(short), ids) for short in made]
+
+
+def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:
+    """The cache of K or V ("k", "v") of the head that is read, as far as it is allocated: `rows` rows, of which those
+    not written yet are blank. Of a long one the last rows that hold something."""
+    name = view.name(f"{letter}_all")
+    frame = view.frame(f"{letter}_all", name, sign=sign, words=(_("token ↓"), ""), fresh=_new(view, letter))
+    filled, width = frame.values.shape
+    empty = max(0, rows - filled)
+    values = np.concatenate([frame.values, np.zeros((empty, width), np.float32)])
+    labels = [*frame.rows.labels, *[""] * empty] if frame.rows.labels else []
+    window = bench_module.window("T", len(values))
+    first, count = window or (0, len(values))
+    axis = Axis("T", frame.rows.word, labels[first:first + count], first, len(values), frame.rows.letter)
+    return replace(frame, values=values[first:first + count], rows=axis, filled=filled)
+
+
+def appended(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
+    """The rows of K or V before the step, below them the new ones, and what the cache holds then; each row is linked to
+    the one that it is a copy of. Of a long text all frames show the same window."""
+    past, new = view.trace.steps[view.name(f"{letter}_all")].reads
+    made = _few(view.frame("new", new, sign=_("append"), words=(_("token ↓"), "")), view.trace[new].shape[2])
+    frames = [view.frame("past", past, words=(_("token ↓"), "")), made,
+              view.frame("all", view.name(f"{letter}_all"), sign="=", fresh=_new(view, letter))]
+    return frames, [Append("all", "past", "new")]
