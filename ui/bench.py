@@ -18,6 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import derive, masks, notation, rotation
+from core.live import registry
 from core.toy import LIMITS, ToySizes
 from core.trace import Index, Trace
 from ui import address, i18n
@@ -210,6 +211,16 @@ def held(key: str, default: Any) -> Any:
     if number is None:
         return raw.lower() == "true"
     return number if key in FRACTIONS else int(number)
+
+
+def model_name() -> str:
+    """The live model that was chosen: the registered one, or an own checkpoint by its name."""
+    return str(st.session_state.get("model") or registry.DEFAULT)
+
+
+def model_choice(label: str, labels: Mapping[str, str]) -> None:
+    """The live model; a name that is not among `labels` falls back to the first of them."""
+    choice(st.selectbox, label, labels, key="model", default=next(iter(labels)), persist_state="session")
 
 
 # Edits.

@@ -16,6 +16,7 @@ import streamlit as st
 from core import derive
 from core.experiments import Overflow
 from core.live.errors import ModelMissing
+from core.live.registry import DEFAULT
 from core.matmul import CellSum
 from core.notation import AXES
 from core.snippets import Program
@@ -24,6 +25,7 @@ from ui import bench as bench_module
 from ui import errors, i18n, installing, page_keys, sources, state_file, theme
 from ui.bench import Bench
 from ui.i18n import _
+from ui.sources import LIVE_NAME
 from ui.stages import STAGES, stage
 from ui.theme import format_number
 
@@ -142,11 +144,13 @@ def _loading() -> None:
         st.rerun()
     stages = {
         "read": _("reading the file"), "wait": _("waiting for another process that prepares it"),
-        "dequantise": _("turning four-bit weights into float32"),
+        "dequantise": _("unpacking the weights into float32"),
         "write": _("keeping them for next time"), "map": _("mapping the weights"),
     }
-    text = _("SmolLM2-135M is on its way: {stage}, {seconds} s. The numbers below are still the last ones.").format(
-        stage=stages.get(progress.stage, progress.stage), seconds=int(progress.seconds))
+    name = sources.loader().name
+    text = _("{model} is on its way: {stage}, {seconds} s. The numbers below are still the last ones.").format(
+        model=LIVE_NAME if name == DEFAULT else name, stage=stages.get(progress.stage, progress.stage),
+        seconds=int(progress.seconds))
     st.progress(progress.fraction or 0.0, text=text)
 
 
@@ -208,6 +212,14 @@ def overflow_table(results: Sequence[tuple[str, Overflow]]) -> str:
 def number(value: float, decimals: int) -> str:
     """A number as LaTeX."""
     return _digits(value, decimals, guard=False)
+
+
+def live_note() -> str:
+    """What the numbers of the live model are, and are not."""
+    if bench_module.model_name() == DEFAULT:
+        return _("These are the true numbers of the model in this file, whose weights were dequantised from four bits; "
+                 "the original's differ slightly.")
+    return _("These are the true numbers of this checkpoint, computed in float32.")
 
 
 def look_for(sentences: Sequence[str]) -> None:

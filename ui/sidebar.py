@@ -5,16 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from core import notation, worked
+from core.live import registry
 from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
 from ui import i18n, sources
 from ui.bench import DECIMALS, DEFAULT_DECIMALS, SIZE_LETTERS
 from ui.i18n import _
-from ui.sources import Extent
+from ui.sources import LIVE_NAME, Extent
 from ui.stages import Stage
-
-_LIVE_NAME = {DEFAULT: "SmolLM2-135M"}[DEFAULT]
 
 
 def draw(stage: Stage) -> None:
@@ -63,7 +62,11 @@ def _size_label(name: str, letter: str) -> str:
 def _live(limit: int) -> None:
     st.text_area(_("Your sentence"), key="text", height=100, persist_state="session",
                  help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=limit))
-    st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=_LIVE_NAME))
+    models = {DEFAULT: LIVE_NAME} | {name: name for name in sorted(registry.own())}
+    if len(models) > 1:
+        bench_module.model_choice(_("Model"), models)
+    st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=LIVE_NAME)
+               if bench_module.model_name() == DEFAULT else _("A checkpoint of your own, computed in float32."))
 
 
 def notations() -> dict[str, str]:

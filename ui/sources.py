@@ -20,6 +20,7 @@ from torch import Tensor
 from core import live, masks, toy, worked
 from core.errors import WorkbenchError
 from core.live import errors as live_errors
+from core.live import registry
 from core.live.model import FORWARDS
 from core.model import Decoder, decoder_of
 from core.toy import ToySizes
@@ -29,6 +30,8 @@ from ui.bench import Bench
 
 WHOLE = ("block", "block_shared")  # the worked examples that reach from ids to logits
 LONGEST_CONTEXT = 2048  # tokens that a generation reads and writes, where the model could do more
+LIVE_NAME = "SmolLM2-135M"  # how the registered model is called on screen
+MOST_MODELS = 2  # loaded at once on a server; another one takes the place of the one that came first
 RETRY_SECONDS = 10.0  # how long a failure to load is told before another try
 
 
@@ -151,9 +154,10 @@ class Progress(NamedTuple):
 
 
 class Loader:
-    """Loads the live model in a thread of its own, once for the whole server; a failure can be tried again."""
+    """Loads a live model in a thread of its own, once for the whole server; a failure can be tried again."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._model: live.Live | None = None
@@ -195,7 +199,9 @@ class Loader:
         model: live.Live | None = None
         problem: WorkbenchError | None = WorkbenchError("loading stopped unexpectedly")
         try:
-            model = live.load(progress=self._report)
+            if self.name not in (registry.DEFAULT, *registry.own()):  # `load` would take another name for a path
+                raise live_errors.ModelUnknown(self.name, live.available())
+            model = live.load(self.name, progress=self._report)
             problem = None
         except WorkbenchError as error:
             problem = error
@@ -209,10 +215,14 @@ class Loader:
             self._stage = (stage, fraction)
 
 
-@st.cache_resource(show_spinner=False)
 def loader() -> Loader:
-    """The one loader of this server."""
-    return Loader()
+    """The loader of the model that this session has chosen; one for each model on this server."""
+    return _loader_of(bench_module.model_name())
+
+
+@st.cache_resource(show_spinner=False, max_entries=MOST_MODELS)
+def _loader_of(name: str) -> Loader:
+    return Loader(name)
 
 
 class Extent(NamedTuple):

@@ -138,8 +138,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> 
                            "block. The LM head comes at the very end and gives a score for every token of the "
                            "vocabulary.").format(width=config.width))
     if resolved.source == "live":
-        sentences.append(_("These are the true numbers of the model in this file, whose weights were dequantised from "
-                           "four bits; the original's differ slightly."))
+        sentences.append(blocks.live_note())
     blocks.look_for(sentences)
 
 

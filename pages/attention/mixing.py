@@ -115,8 +115,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
               "short, a head that looks at the first token takes almost nothing: a way to do nothing.").format(
                   first=format_number(facts.first_length, bench.decimals),
                   other=format_number(facts.other_length, bench.decimals)),
-            _("These are the true numbers of the model in this file, whose weights were dequantised from four bits; "
-              "the original's differ slightly."),
+            blocks.live_note(),
         ]
     blocks.look_for(sentences)
 

@@ -125,8 +125,7 @@ def _look_for(resolved: Resolved, view: View) -> None:
         sentences.append(_("{x} has {width} columns, too many to write out. Each sum runs over all of them; the part "
                            "that is shown can be moved.").format(x=x, width=config.width))
     if resolved.source == "live":
-        sentences.append(_("These are the true numbers of the model in this file, whose weights were dequantised from "
-                           "four bits; the original's differ slightly."))
+        sentences.append(blocks.live_note())
     blocks.look_for(sentences)
 
 

@@ -163,8 +163,7 @@ def _look_for_live(view: View) -> list[str]:
         _("In {on_first} of the {heads} heads of this layer the last token gives its largest weight, after mask and "
           "softmax, to the first token, whatever it says. Trained models often park attention there.").format(
               on_first=first.on_first, heads=first.heads),
-        _("These are the true numbers of the model in this file, whose weights were dequantised from four bits; the "
-          "original's differ slightly."),
+        blocks.live_note(),
     ]
     if any("⟨" in token for token in view.trace.tokens):
         sentences.append(_("This model's tokenizer splits some characters into bytes; those are written ⟨E6⟩."))

@@ -136,8 +136,7 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
         sentences.append(_("The rows of E are parameters. Change a number in a marked row: it moves in every place "
                            "that has this id, and nowhere else."))
     if resolved.source == "live":
-        sentences.append(_("These are the true numbers of the model in this file, whose weights were dequantised from "
-                           "four bits; the original's differ slightly."))
+        sentences.append(blocks.live_note())
     blocks.look_for(sentences)
 
 

@@ -158,8 +158,8 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
         sentences.append(_("Positions and θ are the document's; the numbers in Q, K and V are ours. The first two "
                            "tokens come twice, with the same vectors."))
     if resolved.source == "live":
-        sentences.append(_("These are the model's real queries and keys, before and after its own rotation; its "
-                           "weights were dequantised from four bits."))
+        sentences.append(_("These are the model's real queries and keys, before and after its own rotation."))
+        sentences.append(blocks.live_note())
     blocks.look_for(sentences)
 
 
