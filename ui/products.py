@@ -45,7 +45,8 @@ def rule(found: Product) -> None:
     rows = [_row(name, [(column.state, size) for column, size in zip(columns, sizes, strict=True)])
             for name, sizes in (("A", [column.left for column in columns]), ("B", [column.right for column in columns]),
                                 ("A @ B", [column.made for column in columns]))]
-    st.html(f'<style>{_CSS}</style><div class="shape-rule" tabindex="0" role="group" aria-label="{_("The rule")}">'
+    title = html.escape(_("The rule"))
+    st.html(f'<style>{_CSS}</style><div class="shape-rule" tabindex="0" role="group" aria-label="{title}">'
             f"<table><tr><td></td>{head}</tr>{''.join(rows)}<tr><td></td>{marks}</tr></table></div>")
 
 
