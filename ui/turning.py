@@ -17,6 +17,7 @@ from ui.equation import Angle, Axis, Binary, Frame, Matmul, Rotate, Rule, Unary,
 from ui.i18n import _
 from ui.views import View
 
+_MOST_COLUMNS = 8  # of a wide head, so that the rows before and after stand in one view
 _STILL = "·"  # in place of a pair's number, over a dimension that is not turned
 
 
@@ -52,7 +53,7 @@ def dimension_labels(view: View) -> list[str]:
 
 
 def _labelled(frame: Frame, labels: Sequence[str]) -> Frame:
-    return replace(frame, cols=replace(frame.cols, labels=labels))
+    return replace(frame, cols=replace(frame.cols, labels=labels), most_cols=_MOST_COLUMNS)
 
 
 def _angles(view: View, name: str, values: Tensor, rows: Axis, *, sign: str = "") -> Frame:
@@ -60,7 +61,7 @@ def _angles(view: View, name: str, values: Tensor, rows: Axis, *, sign: str = ""
     whole = view.trace.config.rotary_dim == view.trace.config.head_dim
     letter = f"{i18n.axis('Dh')}/2" if whole else "Dr/2"
     return Frame(name, name, name, "position", _numbers(values), rows, Axis("Dh", _("pair →"), letter=letter), sign,
-                 shade=(-1.0, 1.0), compact=True)
+                 shade=(-1.0, 1.0), compact=True, most_cols=_MOST_COLUMNS)
 
 
 def _numbers(values: Tensor) -> np.ndarray:

@@ -48,13 +48,11 @@ export function fit(s) {
 }
 function countsOf(s) { return Object.values(s.groups).map((g) => g.count).join(); }
 
-const LEAST_ROWS = 5;
 // Lines that flex-wrap will make of frames of these widths; 99 where one is too wide.
 function linesOf(s, width, stack, px) {
   let n = 1, x = 0;
   for (const f of s.order) {
-    const ruler = f.nr > LEAST_ROWS ? 8 : 0;                             // its rows may have to be a window
-    const wide = width(f) + (stack ? 0 : signWidth(f.sign, px) + ruler);
+    const wide = width(f) + (stack ? 0 : signWidth(f.sign, px));
     if (wide > s.width) return 99;
     if (stack || x + wide > s.width) { n += x ? 1 : 0; x = 0; }
     x += wide;
@@ -96,7 +94,7 @@ function fitDigits(s, rem) {
     ?? within(3, windows(31, 6)) ?? within(9, [...tries, ...windows(31, 3)]);
   const [px, d, limit, inner = limit] = best ?? [small, -1, 32], n = best ? linesFor(best) : 1;
   // Two rows too many are shown all the same: the buttons of a window would be as tall.
-  const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(LEAST_ROWS, part);
+  const total = room(n, px), few = Math.min(n, 2), fitting = (all, part, spare) => all <= part + spare ? all : Math.max(5, part);
   const rows = best ? Math.min(fitting(results, Math.floor(total / few), 2 / few), n > 1 ? 12 : 32) : 32;
   const terms = best ? fitting(summed, total - (few - 1) * Math.min(rows, results), 2) : 32;
   for (const g of groups) g.count = Math.min(g.hi - g.lo, g.most, g.inner ? Math.min(inner, terms) : g.cols ? limit : rows);
