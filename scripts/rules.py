@@ -11,7 +11,7 @@ tried on a sample as well.
   in the arguments of `columns`, `grid` and `range`;
 - in `ui/`, a whole number that is named in capitals at module level, that is the default of a parameter or a
   dataclass field, or that something is only compared with: limits and starting positions;
-- in `ui/theme.py` and, at module and class level, in `ui/bench.py`: the look, and the ranges of the controls.
+- in `ui/theme.py` and, at module and class level, in `ui/bench`: the look, and the ranges of the controls.
 
 Never allowed, not even with 0, 1 and 2: a literal given to a call that shows it (`st.metric(label, 2)`), and
 a list or tuple of more than two numbers, since that is an invented vector. A decimal number inside a string
@@ -37,9 +37,11 @@ FORBIDDEN = {
     "app": {"torch", "numpy", "plotly", "random", "secrets", "gettext", "babel"},
 }
 PLOTLY_FILES = {"ui/figures.py", "ui/theme.py", "serve.py"}
-SESSION_FILES = {"ui/bench.py", "ui/i18n.py"}
+SESSION_FILES = {
+    *(f"ui/bench/{name}.py" for name in ("controls", "edits", "location", "pins", "state")), "ui/i18n.py",
+}
 NUMBER_FILES = {"ui/theme.py"}
-RANGE_FILES = {"ui/bench.py"}
+RANGE_FILES = {"ui/bench/limits.py", "ui/bench/state.py"}
 WORKED_FILE = "core/worked.py"
 LANGUAGE_FILE = "ui/i18n.py"
 
@@ -190,7 +192,7 @@ def session_access(source: Source) -> Iterator[str]:
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and node.attr in {"session_state", "query_params"}:
-            yield f"{source.path}:{node.lineno} touches {node.attr}: only ui/bench.py does"
+            yield f"{source.path}:{node.lineno} touches {node.attr}: only ui/bench does"
 
 
 def dotted(node: ast.expr) -> str:
