@@ -85,8 +85,10 @@ function neighbour(s, here, key) {
   return below?.[Math.min(k, below.length - 1)]?.dataset.at;
 }
 function focusOn(s, at) {
-  for (const node of s.root.querySelectorAll("[data-at]")) node.tabIndex = node.dataset.at === at ? 0 : -1;
-  s.root.querySelector(`[data-at="${at}"]`)?.focus({ preventScroll: true });
+  const node = s.root.querySelector(`[data-at="${at}"]`);
+  if (!node) return;
+  for (const other of node.closest("[role=grid]").querySelectorAll("[data-at]")) other.tabIndex = other === node ? 0 : -1;
+  node.focus({ preventScroll: true });
 }
 
 function drawChips(s) {
@@ -137,7 +139,7 @@ function drawLadder(s) {
       const cell = make("span", `symbol${symbol.made ? " made" : ""}`, line);
       cell.dataset.at = `symbol,${n},${k}`;
       cell.setAttribute("role", "gridcell");
-      cell.tabIndex = -1;
+      cell.tabIndex = n + k ? -1 : 0;
       cell.setAttribute("aria-label", `${symbol.label}, ${say(s, "bytes", { hex: symbol.hex })}`);
       make("bdi", "label", cell).textContent = symbol.label;
     });
