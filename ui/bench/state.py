@@ -69,12 +69,13 @@ def begin(locale: str | None) -> list[str]:
     """Take over what the address says that we did not write; returns notices (codes) about what was dropped."""
     notices: list[str] = []
     for key, (known, default) in CHOICES.items():
+        fallback = i18n.from_locale(locale) if key == "lang" else default
         if arrived(key):
             value = st.query_params.get(key, "")
             if value and value not in known:
                 notices.append("unknown_choice")
-            fallback = i18n.from_locale(locale) if key == "lang" else default
             st.session_state[key] = value if value in known else fallback
+        st.session_state.setdefault(key, fallback)  # a browser may leave out a widget that it was not shown
     if arrived("text"):
         st.session_state["text"] = st.query_params.get("text") or DEFAULT_TEXT
     if arrived("edits"):
