@@ -55,11 +55,13 @@ async def on_worked(student: Student, number: int, turn: int) -> float:
 
 
 async def on_live(student: Student, number: int, turn: int) -> float:
-    """Another sentence for the live model, which reads it in a forward of its own."""
+    """The next token of the live model, or from time to time another prompt."""
+    if turn % 4:
+        return await student.press("run-step")
     return await student.change("text", string_value=f"Student {number} writes sentence number {turn} of this lesson.")
 
 
-LIVE: tuple[str, Change] = ("scores?lang=en&source=live", on_live)
+LIVE: tuple[str, Change] = ("generation?lang=en&source=live", on_live)
 
 
 def run() -> Result:

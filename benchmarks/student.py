@@ -66,6 +66,12 @@ class Student:
         self._bind(shown, content)
         return await self._run(shown.fragment)
 
+    async def press(self, key: str) -> float:
+        """Press a button; the seconds until the run has finished."""
+        seconds = await self.change(key, trigger_value=True)
+        self._widgets.pop(self.elements[key].id, None)  # a press counts once
+        return seconds
+
     def _bind(self, shown: Shown, content: Any) -> None:
         """The frontend writes the value of a bound widget into the address before it asks for a run."""
         inner = getattr(shown.element, shown.element.WhichOneof("type"))
