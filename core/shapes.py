@@ -42,24 +42,26 @@ def fill(axes: tuple[str, ...], present: Mapping[str, int]) -> tuple[int, ...]:
 
 
 class Tensor(NamedTuple):
-    """A tensor of the main line: its trace name within a block, whether it is meant transposed, its axes."""
+    """Tensors of the main line with the same axes: their trace names within a block, whether they are meant
+    transposed, and the axes."""
 
-    name: str
+    names: tuple[str, ...]
     transposed: bool
     axes: tuple[str, ...]
 
 
-# In the order of the computation. What has the same axes as one listed before it is left out.
-_ALONG = ("tokens", "in", "q", "k", "k", "scaled", "hidden", "logits")
+# In the order of the computation; the second time K is meant transposed.
+_ALONG = (("tokens",), ("in", "attn_out", "out"), ("q", "context"), ("k", "v"), ("k",), ("scaled", "weights"),
+          ("hidden",), ("logits",))
 
 
 def tensors() -> list[Tensor]:
     """The tensors of the main line whose shapes are compared by `alike`."""
     found: list[Tensor] = []
-    for name in _ALONG:
-        axes = registered(f"blocks.0.{name}" if name not in ("tokens", "logits") else name).axes
-        transposed = any(tensor.name == name for tensor in found)
-        found.append(Tensor(name, transposed, (*axes[:-2], axes[-1], axes[-2]) if transposed else axes))
+    for names in _ALONG:
+        axes = registered(f"blocks.0.{names[0]}" if names[0] not in ("tokens", "logits") else names[0]).axes
+        transposed = any(names[0] in tensor.names for tensor in found)
+        found.append(Tensor(names, transposed, (*axes[:-2], axes[-1], axes[-2]) if transposed else axes))
     return found
 
 

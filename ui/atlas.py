@@ -52,7 +52,7 @@ def size_controls(on_bench: Mapping[str, int]) -> None:
     with st.container(horizontal=True, key="map-sizes"):
         words = {"B": _("batch"), "T": _("tokens"), "D": _("width"), "H": _("query heads"), "Hkv": _("KV heads"),
                  "F": _("FFN width"), "V": _("vocabulary"), "L": _("layers"),
-                 "Dh": _("own width") if held["Dh"] else f"= {i18n.axis('D')}÷{i18n.axis('H')}"}
+                 "Dh": _("own width") if held["Dh"] else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
         for letter in LETTERS:
             bench_module.map_size(letter, f"**{i18n.axis(letter)}** {words[letter]}", known["d0"][letter], width=92)
 
@@ -160,7 +160,7 @@ def _box(slug: str, present: Mapping[str, int], built: Mapping[str, Any]) -> Non
             title = ""
         else:
             title = f'<span class="title" title="{html.escape(_(entry.question))}">{html.escape(_(entry.title))}</span>'
-            made = made or html.escape(_("to come"))
+            made += f"<span class='numbers'><i>{html.escape(_('to come'))}</i></span>"
         st.html(f'<p class="made">{title}{made}</p>')
 
 
@@ -182,7 +182,8 @@ def coincidences(present: Mapping[str, int]) -> list[str]:
 
 def _named(tensor: Tensor) -> str:
     letters = ",".join(i18n.axis(axis) for axis in tensor.axes)
-    return f"{i18n.symbol(tensor.name, transposed=tensor.transposed)} [{letters}]"
+    symbols = " ".join(i18n.symbol(name, transposed=tensor.transposed) for name in tensor.names)
+    return f"{symbols} [{letters}]"
 
 
 def paragraph(present: Mapping[str, int]) -> str:

@@ -141,8 +141,8 @@ def _scrolling(table: str, label: str) -> None:
 
 
 def product_latex(found: Sequence[Factor]) -> str:
-    """The product in letters, "4\\,L\\,B\\,…"."""
-    return r"\,".join(_letter(factor) for factor in found)
+    """The product in letters, "FLOP = 4\\,L\\,B\\,…"."""
+    return r"\text{FLOP} = " + r"\,".join(_letter(factor) for factor in found)
 
 
 def product_in_digits(found: Sequence[Factor], value: int) -> str:

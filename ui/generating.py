@@ -8,6 +8,7 @@ that Stop is heard at once and other sessions have their turn between two forwar
 from __future__ import annotations
 
 import html
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -58,6 +59,7 @@ class Run:
         self.running = self.done = False
         self.error: WorkbenchError | None = None
         self._again: tuple[int, Trace] | None = None
+        self._busy = threading.Lock()  # a page's run may begin while a fragment's is still in the middle of a step
         self._coming: Iterator[GenerationStep] = iter(())
         try:
             self._coming = self._generate()
@@ -78,7 +80,15 @@ class Run:
             stop_ids=prompt.stop_ids, trace=chosen.cache, turn=prompt.turn, label=prompt.label, source=prompt.source)
 
     def advance(self, milliseconds: int = 0) -> None:
-        """Make the next step, and further ones until so much time has passed."""
+        """Make the next step, and further ones until so much time has passed; nothing while another thread does so."""
+        if not self._busy.acquire(blocking=False):
+            return
+        try:
+            self._advance(milliseconds)
+        finally:
+            self._busy.release()
+
+    def _advance(self, milliseconds: int) -> None:
         until = time.monotonic() + milliseconds / MILLISECONDS
         while not self.done:
             try:

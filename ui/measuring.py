@@ -105,6 +105,7 @@ def section() -> None:
         bandwidth=quantity(found.ceilings.bandwidth, "B/s")))
     if found.problem is not None or found.config is None:
         st.info(errors.explain(found.problem) if found.problem else "")
+        st.button(_("Measure this machine"), on_click=clock.start, args=(sources.loader(),), key="measure")
         return
     rows = [row for timed in found.timings for row in _rows(found, found.config, timed)]
     costs.rows_table(["", _("bound by"), _("least time, predicted"), _("measured"), _("measured ÷ predicted")], rows,

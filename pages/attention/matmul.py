@@ -51,7 +51,7 @@ def lab() -> None:
     bench_module.finish()
 
 
-_RULE = r"[m, n] \times [n, p] = [m, p],\qquad C_{ij} = \sum_n A_{in} B_{nj}"
+_RULE = r"[m, n] \times [n, p] = [m, p],\qquad C_{ij} = \sum_k A_{ik} B_{kj}"
 
 
 def _text(shape: tuple[int, ...]) -> str:

@@ -68,7 +68,9 @@ def _controls(resolved: Resolved) -> Workload:
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        model = bench_module.choice(st.selectbox, _("Model"), models, key="model", default="llama-2-7b", width=210)
+        model = bench_module.own_choice(
+            st.selectbox, _("Model"), models, key="cost_of", width=210,
+            own="llama-2-7b" if resolved.source == "worked" else "bench")
         tokens = bench_module.whole_number(f"{axis('T')} · {words['T']}", "cT", *bench_module.MAP_LIMITS["T"],
                                            _OPENING.inputs.tokens if _OPENING.inputs else 1, width=130)
         batch = bench_module.notch(f"{axis('B')} · {words['B']}", "cB", ledger.BATCHES, 1, width=190)

@@ -168,7 +168,7 @@ def _speeds(bench: Bench, view: View, how: Rope) -> None:
     labels = turning.dimension_labels(view)
     blocks.table([_("pair"), _("dimensions"), "θ", _("positions per full turn")], [
         [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", format_significant(pair.theta),
-         format_number(pair.wavelength, bench.decimals)] for pair in rotation.pairs(how)])
+         format_significant(pair.wavelength)] for pair in rotation.pairs(how)])
     st.caption(_("θ falls by the same factor from pair to pair. A larger base slows the slow hands further, so that "
                  "they tell far positions apart. The columns are marked {labels}: a number for each pair.").format(
                      labels=" ".join(labels[:rotation.SAMPLE])))
@@ -208,7 +208,8 @@ def _distance(bench: Bench, view: View) -> None:
     marks = [(distance, met.score.total) for met in (found.here, found.other) if met is not None]
     st.plotly_chart(
         figures.distance_curves(
-            curves, marks, names=[_("key of {token}").format(token=view.token_name(curve.key)) for curve in curves],
+            curves, marks,
+            names=[_("key of {token}").format(token=view.token_name(curve.key).replace("`", "")) for curve in curves],
             words={"x": _("distance: position of the key − position of the query"), "y": i18n.symbol("scores")},
             colours=[theme.curve_colours()[name] for name in ("scaled", "unscaled")]),
         width="stretch", config={"displayModeBar": False}, key="distance-curves",

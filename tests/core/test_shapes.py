@@ -15,7 +15,7 @@ def _filled(code: str) -> dict[str, tuple[int, ...]]:
     model = shapes.MODELS[code]
     assert model.inputs is not None
     present = shapes.sizes(model.config, model.inputs)
-    return {("kT" if tensor.transposed else tensor.name): shapes.fill(tensor.axes, present)
+    return {("kT" if tensor.transposed else tensor.names[0]): shapes.fill(tensor.axes, present)
             for tensor in shapes.tensors()}
 
 
@@ -38,8 +38,8 @@ def test_equal_numbers_of_different_meaning_are_found() -> None:
     assert model.inputs is not None
     groups = dict(shapes.alike(shapes.sizes(model.config, model.inputs)))
     assert list(groups) == [(2, 2, 4, 4)]
-    assert {(tensor.name, tensor.transposed) for tensor in groups[2, 2, 4, 4]} == {
-        ("q", False), ("k", False), ("k", True), ("scaled", False)}
+    assert {(tensor.names, tensor.transposed) for tensor in groups[2, 2, 4, 4]} == {
+        (("q", "context"), False), (("k", "v"), False), (("k",), True), (("scaled", "weights"), False)}
 
 
 def test_shapes_that_differ_in_their_numbers_are_not_called_alike() -> None:
@@ -55,6 +55,6 @@ def test_the_shapes_are_those_of_a_model_that_is_built() -> None:
     Decoder(config)(torch.randint(30, (2, 5)), trace=trace)
     present = shapes.sizes(config, Inputs(batch=2, tokens=5))
     for tensor in shapes.tensors():
-        name = tensor.name if tensor.name in trace else f"blocks.0.{tensor.name}"
-        made = trace[name].mT if tensor.transposed else trace[name]
-        assert tuple(made.shape) == shapes.fill(tensor.axes, present), tensor
+        for short in tensor.names:
+            made = trace[short if short in trace else f"blocks.0.{short}"]
+            assert tuple((made.mT if tensor.transposed else made).shape) == shapes.fill(tensor.axes, present), tensor

@@ -68,7 +68,7 @@ def test_it_opens_with_the_model_of_d1() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_shows_its_own_numbers_in_every_section(model: str, lang: str) -> None:
-    at = unfolded(lang=lang, model=model, cT="600", cB="8", wtype="int4", ctype="int8", device="h100")
+    at = unfolded(lang=lang, cost_of=model, cT="600", cB="8", wtype="int4", ctype="int8", device="h100")
     assert messages(at) == []
     load = Workload(MODELS[model].config, 8, 600, "int4", "int8")
     assert_ledger(at, load)
@@ -99,13 +99,13 @@ def test_the_sizes_of_the_map_and_of_the_bench() -> None:
     sizes = {"mD": "48", "mH": "6", "mHkv": "2", "mF": "100", "mV": "77", "mL": "3"}
     config = ModelConfig.from_width(width=48, heads=6, kv_heads=2, ffn_width=100, vocab=77, layers=3, max_positions=4,
                                     positions="none")
-    assert_ledger(cost_page(lang="en", model="map", cT="9", **sizes), Workload(config, 1, 9))
-    at = cost_page(lang="en", model="bench", source="toy", D="16", H="4", Hkv="2", cT="5")
+    assert_ledger(cost_page(lang="en", cost_of="map", cT="9", **sizes), Workload(config, 1, 9))
+    at = cost_page(lang="en", cost_of="bench", source="toy", D="16", H="4", Hkv="2", cT="5")
     assert_ledger(at, Workload(toy(ToySizes(width=16, heads=4, kv_heads=2), 0).config, 1, 5))
 
 
 def test_sizes_that_cannot_work_say_why_and_the_page_stands() -> None:
-    at = cost_page(lang="zh", model="map", mD="8", mH="3")
+    at = cost_page(lang="zh", cost_of="map", mD="8", mH="3")
     assert "D = 8" in at.error[0].value
     assert_ledger(at, LLAMA)
 
@@ -118,7 +118,7 @@ def test_numbers_that_cannot_be_are_left_out_and_told(parts: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize("parts", [
-    {"cB": "3"}, {"model": "x"}, {"device": "here"}, {"wtype": "int3"}, {"ctype": "int4"}, {"shared": "x"},
+    {"cB": "3"}, {"cost_of": "x"}, {"device": "here"}, {"wtype": "int3"}, {"ctype": "int4"}, {"shared": "x"},
     {"part": "norms"}, {"slip": "x"}])
 def test_unknown_choices_leave_the_page_as_it_opens(parts: dict[str, str]) -> None:
     assert_ledger(unfolded(lang="en", **parts), LLAMA)

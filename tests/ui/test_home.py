@@ -92,7 +92,7 @@ def test_a_wrong_config_is_explained_and_changes_nothing(text: str) -> None:
 def test_equal_numbers_are_pointed_out_and_only_where_there_are_any() -> None:
     at = arrived()
     sentence = next(m.value for m in at.markdown if m.value.startswith("[2,2,4,4]"))
-    assert all(name in sentence for name in ("Q [B,H,T,Dh]", "Kᵀ [B,Hkv,Dh,T]", "S [B,H,T,T]"))
+    assert all(name in sentence for name in ("Q AV [B,H,T,Dh]", "K V [B,Hkv,T,Dh]", "Kᵀ [B,Hkv,Dh,T]", "S A [B,H,T,T]"))
     field(at, "T").set_value(5).run()
     assert not any("different meaning" in m.value for m in at.markdown)
 

@@ -80,6 +80,14 @@ def test_no_address_names_a_path(checkpoints: Path, name: str) -> None:
     assert at.selectbox(key="model").value == registry.DEFAULT
 
 
+@pytest.mark.parametrize("model", ["llama-2-7b", "gpt2"])
+def test_the_model_that_costs_are_reckoned_for_is_not_the_one_that_is_loaded(model: str) -> None:
+    at = opened("pages/inference/cost.py", source="live", cost_of=model)
+    assert not at.exception
+    at.switch_page("pages/attention/scores.py").run()
+    assert not [error.value for error in at.error]
+
+
 def test_without_own_checkpoints_there_is_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(registry.VARIABLE, raising=False)
     at = arrived(source="live", model="tiny")

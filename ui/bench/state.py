@@ -181,6 +181,9 @@ def share_link() -> str:
     """The address of this page as it now stands, or "" when it would be too long for a link."""
     base = (st.context.url or "").split("?")[0]
     link = f"{base}?{urlencode(st.query_params.to_dict())}"
+    text = st.session_state.get("text", DEFAULT_TEXT)
+    if st.session_state.get("source") == "live" and len(text) > LONGEST_LINKED_TEXT:
+        return ""
     too_long = len(link) > LONGEST_ADDRESS or len(address.pack_edits(all_edits())) > address.LONGEST_PARAMETER
     return "" if too_long else link
 
