@@ -44,7 +44,7 @@ def test_a_size_moves_every_box_it_concerns_and_stands_in_the_address(
     page = visit(open_page(), f"{app_url}/?lang=en")
     set_size(page, "T", "6")
     expect(page.locator(".st-key-box-open-scores .made")).to_contain_text("2×2×6×6")
-    assert box(page, "logits").endswith("2×6×10000")
+    assert "2×6×10000" in box(page, "logits")
     expect(page).to_have_url(re.compile("mT=6"))
     page.reload()
     expect(page.locator(".st-key-box-open-scores .made")).to_contain_text("2×2×6×6")

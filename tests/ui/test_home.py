@@ -33,7 +33,7 @@ def test_it_opens_with_the_walk_of_d0() -> None:
     found = boxes(arrived())
     assert found["ids"].endswith("2×4")
     assert found["S"].endswith("[B,H,T,T] 2×2×4×4")
-    assert found["logits"].endswith("2×4×10000")
+    assert "2×4×10000" in found["logits"]
 
 
 @pytest.mark.parametrize("code", PRESETS)
@@ -44,7 +44,7 @@ def test_a_preset_fills_the_fields(code: str) -> None:
     config = PRESETS[code]
     held = {letter: field(at, letter).value for letter in ("D", "H", "Hkv", "F", "V", "L")}
     assert held == {letter: config.sizes[letter] for letter in held}
-    assert boxes(at)["logits"].endswith(f"×{config.vocab}")
+    assert f"×{config.vocab} " in boxes(at)["logits"]
 
 
 def test_sizes_that_cannot_work_say_what_would_and_keep_the_map() -> None:

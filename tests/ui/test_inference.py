@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,8 @@ from tests.ui.test_pages import (
     trace_of,
     values,
 )
-from ui import address
+from ui import address, generating, sources
+from ui.bench import Bench
 from ui.sources import LONGEST_CONTEXT
 from ui.theme import format_bytes
 
@@ -297,3 +300,25 @@ def test_a_measurement_goes_on_by_itself_and_stops() -> None:
     assert len(at.get("plotly_chart")) == 1
     button(at, "measure-go")
     assert not at.get("progress")
+
+
+def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> None:
+    """Another language or page starts a run of the script while the fragment's tick is still inside the generator."""
+    run = generating.Run(sources.prompt(Bench(example="block")), generating.Choices())
+    begun, go_on = threading.Event(), threading.Event()
+    steps = list(run._generate())
+
+    def slowly() -> Iterator[GenerationStep]:
+        begun.set()
+        assert go_on.wait(10)
+        yield from steps
+
+    run._coming = slowly()
+    first = threading.Thread(target=run.advance)
+    first.start()
+    assert begun.wait(10)
+    run.advance()
+    assert run.steps == []
+    go_on.set()
+    first.join(10)
+    assert run.steps == steps[:1]
