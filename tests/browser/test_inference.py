@@ -29,7 +29,7 @@ from tests.browser.on_page import (
 from ui.theme import format_number
 
 ROOT = Path(__file__).parents[2]
-SLIDER = ".st-key-controls [data-testid=stSlider] input"
+SLIDER = ".st-key-controls [data-testid=stSlider] input >> nth=0"
 ATTENTION = ("q", "k_all", "scores", "scaled", "weights", "v_all", "context")
 
 
@@ -217,7 +217,7 @@ def test_measuring_draws_both_curves_and_stops(page: Page, url: str) -> None:
     visit(page, f"{url}/kv_cache?lang=en")
     section = unfold(page, "times")
     section.locator(".st-key-measure-go button").click()
-    expect(section.locator(".js-plotly-plot")).to_be_visible(timeout=30_000)
+    expect(section.locator(".js-plotly-plot").first).to_be_visible(timeout=30_000)
     section.locator(".st-key-measure-go button").click()
     expect(section.get_by_text("Measure on this machine")).to_be_visible(timeout=30_000)
 

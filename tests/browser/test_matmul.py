@@ -108,6 +108,7 @@ def test_batches_that_differ_are_told(page: Page, url: str) -> None:
 @pytest.mark.parametrize("typed", ["two by four", "99, 4", "2, 2, 2, 2, 2, 2"])
 def test_what_cannot_be_read_or_is_too_large_leaves_the_last_shapes(page: Page, url: str, typed: str) -> None:
     visit(page, f"{url}/matmul?lang=en")
+    page.locator("[data-name='c'] [role=gridcell]").first.wait_for()
     before = page.locator("[data-name='c'] [role=gridcell]").all_inner_texts()
     fill(page, "right", typed)
     expect(page.locator("[data-testid=stAlert]").first).to_be_visible()

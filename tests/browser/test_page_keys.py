@@ -88,15 +88,15 @@ def test_no_key_turns_the_page_while_something_is_typed_or_with_another_modifier
 
 
 def test_a_page_to_come_is_not_opened_and_the_grid_keeps_its_keys(page: Page, url: str) -> None:
-    visit(page, f"{url}/projections?lang=en&pin=none")
-    page.keyboard.press("Alt+PageUp")
-    stays(page, "projections")
+    visit(page, f"{url}/rope?lang=en&pin=none")
+    page.keyboard.press("Alt+PageDown")
+    stays(page, "rope")
     cell(page, "blocks.0.q", 0, 0).focus()
     page.keyboard.press("ArrowRight")
     assert dock(page).startswith("Q[1,2]")
     unfold(page, "share").locator("code").first.wait_for()
-    page.keyboard.press("Alt+PageDown")
-    expect_page(page, "scores")
+    page.keyboard.press("Alt+PageUp")
+    expect_page(page, "order")
 
 
 def test_the_links_say_their_keys(page: Page, url: str) -> None:

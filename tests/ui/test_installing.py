@@ -42,7 +42,7 @@ class Recorder(Installer):
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
     """A server without the model package, whose installer only listens."""
-    loader, found = sources.Loader(), Recorder()
+    loader, found = sources.Loader(registry.DEFAULT), Recorder()
     monkeypatch.setattr(sources, "loader", lambda: loader)
     monkeypatch.setattr(installing, "installer", lambda: found)
     monkeypatch.setitem(registry.MODELS, registry.DEFAULT, registry.Packaged("no-such-distribution", COMMAND))

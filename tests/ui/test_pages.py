@@ -451,7 +451,7 @@ def test_edits_of_what_cannot_be_edited_here_wait_and_are_named(edits: address.S
 @pytest.fixture
 def own_loader(monkeypatch: pytest.MonkeyPatch) -> Iterator[sources.Loader]:
     """A loader that has loaded nothing yet, as on a fresh server."""
-    loader = sources.Loader()
+    loader = sources.Loader(registry.DEFAULT)
     monkeypatch.setattr(sources, "loader", lambda: loader)
     yield loader
     until_idle(loader)
