@@ -84,7 +84,7 @@ class Student:
     def equation(self) -> str:
         """The key of the first equation on the page."""
         return next(key for key, shown in self.elements.items()
-                    if shown.element.WhichOneof("type") == "bidi_component")
+                    if shown.element.WhichOneof("type") == "bidi_component" and "frames" in self.sent(key))
 
     def sent(self, key: str) -> dict[str, Any]:
         """What the equation with that key was sent."""

@@ -492,7 +492,7 @@ def test_a_model_that_was_missing_is_tried_again(
         until_idle(own_loader)
         assert len(at.run().error) == 1
     monkeypatch.setattr(sources, "RETRY_SECONDS", 0.0)
-    monkeypatch.setattr(live, "load", lambda progress: model)
+    monkeypatch.setattr(live, "load", lambda name, progress: model)
     at.run()
     until_idle(own_loader)
     at.run()
@@ -507,7 +507,7 @@ def test_the_page_does_not_wait_for_the_model(
 
     ready = threading.Event()
 
-    def slow(progress: Any) -> live.Live:
+    def slow(name: str, progress: Any) -> live.Live:
         progress("dequantise", 0.25)
         assert ready.wait(60)
         return model
