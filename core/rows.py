@@ -130,16 +130,17 @@ def placed(trace: Trace, kind: str) -> Placed:
 class Alike(NamedTuple):
     """How alike two tokens are after each layer, as cosines of their rows of the residual stream: `stages` names the
     tensors compared, the embedding rows first, then with positions if any are added; `same_id` says whether both are
-    the same token."""
+    the same token, `same_before` whether the tokens before them are."""
 
     stages: tuple[str, ...]
     cosines: tuple[float, ...]
     same_id: bool | None
+    same_before: bool | None
 
 
 def alike(one: Trace, at: int, other: Trace, other_at: int, *, batch: int = 0) -> Alike:
     """A token of one trace beside a token of another of the same model, layer by layer; the traces may be the same.
-    Without ids `same_id` is None. Raises ShapeError where the models differ in layers or width."""
+    Without ids neither is known: None. Raises ShapeError where the models differ in layers or width."""
     if (one.config.layers, one.config.width) != (other.config.layers, other.config.width):
         raise ShapeError("both traces are of the same model", one=(one.config.layers, one.config.width),
                          other=(other.config.layers, other.config.width))
@@ -149,10 +150,10 @@ def alike(one: Trace, at: int, other: Trace, other_at: int, *, batch: int = 0) -
     names = [name for name in names if name in one and name in other]
     both = [(one[name][batch, at].double(), other[name][batch, other_at].double()) for name in names]
     cosines = [float(torch.cosine_similarity(a, b, dim=0)) for a, b in both]
-    same = None
-    if "tokens" in one and "tokens" in other:
-        same = bool(one["tokens"][batch, at] == other["tokens"][batch, other_at])
-    return Alike(tuple(names), tuple(cosines), same)
+    if "tokens" not in one or "tokens" not in other:
+        return Alike(tuple(names), tuple(cosines), None, None)
+    ids, other_ids = one["tokens"][batch, :at + 1], other["tokens"][batch, :other_at + 1]
+    return Alike(tuple(names), tuple(cosines), bool(ids[-1] == other_ids[-1]), torch.equal(ids[:-1], other_ids[:-1]))
 
 
 def shared(one: Trace, other: Trace, *, batch: int = 0) -> dict[int, tuple[int, int]]:

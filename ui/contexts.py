@@ -15,7 +15,7 @@ from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_number
 
-SECOND_SENTENCE = "A cat is also a program that prints files, and the mouse sat on the desk."
+SECOND_SENTENCE = "I bought an old car and sold it"  # shares "it" with the first: there the cat, here the car
 LONGEST = 300  # characters of the second sentence
 _SHOWN = 8  # numbers of a row that are written out
 
@@ -27,7 +27,7 @@ def two_sentences(bench: Bench, resolved: Resolved) -> None:
         [[_("id"), _("which entry of the vocabulary this is"), _("nothing")],
          [_("row of E"), _("what the model starts from for this entry"), _("nothing, once trained")],
          [_("position"), _("where the token stands"), _("the place")],
-         [_("hidden state"), _("what the token stands for here, so far"), _("the whole text read, at every layer")]])
+         [_("hidden state"), _("what the token stands for here, so far"), _("what stands before it, at every layer")]])
     if resolved.source != "live":
         st.caption(_("Choose Live to see it on a real model: the same word in two sentences."))
         return
@@ -61,12 +61,16 @@ def _likeness(bench: Bench, one: Trace, other: Trace, places: tuple[int, int]) -
     st.plotly_chart(figures.likeness(found, words=words, colour=theme.wave_colours()[0]), width="stretch",
                     config={"displayModeBar": False}, key="likeness",
                     alt=_("The cosine of the two hidden states after each block: one at the start, then below it."))
-    st.markdown(_("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
-                  "of E: cosine {start}. After {layers} blocks, in which each has read its own sentence, it is {end}. "
-                  "The id and the row did not change; the hidden state did.").format(
-                      one=places[0] + 1, other=places[1] + 1, layers=one.config.layers,
-                      start=format_number(found.cosines[0], bench.decimals),
-                      end=format_number(found.cosines[-1], bench.decimals)))
+    sentence = (_("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
+                  "of E: cosine {start}. The very same tokens stand before both, so after {layers} blocks it is {end}: "
+                  "what comes after a token a causal model has not read when it gets there.")
+                if found.same_before else
+                _("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
+                  "of E: cosine {start}. After {layers} blocks, in which each has read what stands before it and "
+                  "nothing after, it is {end}. The id and the row did not change; the hidden state did."))
+    st.markdown(sentence.format(
+        one=places[0] + 1, other=places[1] + 1, layers=one.config.layers,
+        start=format_number(found.cosines[0], bench.decimals), end=format_number(found.cosines[-1], bench.decimals)))
 
 
 def outside(table: Tensor, bench: Bench) -> None:

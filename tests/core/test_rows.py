@@ -120,6 +120,8 @@ def test_the_same_token_grows_apart_with_its_context() -> None:
     found = rows.alike(one, place, other, place)
     assert found.stages == ("embed", "blocks.1.in", "blocks.1.out")
     assert found.same_id
+    assert found.same_before
+    assert rows.alike(one, place, one, place - 1).same_before is False
     assert found.cosines[0] == pytest.approx(1)
     for name, cosine in zip(found.stages, found.cosines, strict=True):
         a, b = (trace[name][0, place].double().numpy() for trace in (one, other))
