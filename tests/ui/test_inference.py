@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -289,6 +290,16 @@ def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
     at.toggle(key="chat").set_value(False).run()
     ids = torch.tensor([model.encode("Hi").ids])
     assert_step(at, list(generate(model.decoder, ids, max_tokens=3, trace=True))[1])
+
+
+def test_the_live_cache_is_checked_when_asked_and_differs_by_rounding_only(model: live.Live) -> None:
+    at = opened(CACHE, lang="en", source="live", text=SENTENCE)
+    assert "read at once without one" not in everything(at)  # that takes a forward of the whole text
+    button(at, "at-once-go")
+    line = next(text.value for text in at.caption if "read at once without one" in text.value)
+    found = re.search(r"difference: (\S+), among values up to (\d+\.\d+)", line)
+    assert found
+    assert 0 < float(found[1]) < 1e-4 * float(found[2])
 
 
 def test_one_session_s_run_is_not_another_s(model: live.Live) -> None:
