@@ -8,7 +8,7 @@ from core import cost, steps
 from core.config import ModelConfig
 from core.generation import GenerationStep
 from core.model import Decoder
-from core.trace import Trace
+from core.trace import Check, Trace
 
 
 class Carried(NamedTuple):
@@ -42,6 +42,18 @@ def left_for_next(trace: Trace, after: Trace, layer: int) -> float:
             before = trace[f"{block}{letter}_all"][:, :, -past.shape[2]:]
             largest = max(largest, float((before - past).abs().max()))
     return largest
+
+
+def against_at_once(trace: Trace, whole: Trace, layer: int) -> Check:
+    """The rows of K and V that the steps so far left in the cache of a layer, against those of the same text read at
+    once without one (`whole`); where a window forgets, against its last rows."""
+    block, largest, size = f"blocks.{layer}.", 0.0, 0.0
+    for letter in "kv":
+        kept = trace[f"{block}{letter}_all"]
+        at_once = whole[trace.steps[f"{block}{letter}_all"].reads[1]][:, :, -kept.shape[2]:]
+        largest = max(largest, float((kept - at_once).abs().max()))
+        size = max(size, float(at_once.abs().max()))
+    return Check("at_once", f"{block}k_all", largest, size)
 
 
 def held_bytes(trace: Trace) -> int:
@@ -80,3 +92,9 @@ def predicted(decoder: Decoder, step: GenerationStep) -> Predicted:
     arithmetic = cost.flops(config, batch, new, past, head_tokens=int(step.logits is not None))
     moved = cost.traffic(config, batch, new, past, bytes_per_weight=size, bytes_per_cache=size)
     return Predicted(arithmetic["total"], moved["total"])
+
+
+def spared(decoder: Decoder, step: GenerationStep) -> int:
+    """FLOP of reading the whole text so far at once, less those of the step, by formula; 0 where nothing was cached."""
+    whole = cost.flops(decoder.config, step.text.shape[0], step.text.shape[1], head_tokens=int(step.logits is not None))
+    return whole["total"] - predicted(decoder, step).flops

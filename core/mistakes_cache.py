@@ -6,6 +6,8 @@ have (cases E4 to E8).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -52,7 +54,18 @@ def cached(trace: Trace, layer: int, kind: str) -> Comparison:
     return Comparison(right, wrong, wrong - right, None, None)
 
 
-def next_tokens(trace: Trace, layer: int, kind: str, batch: int) -> tuple[int, int]:
-    """The likeliest next token of a text as it is, and after the mistake."""
-    right, wrong = trace["logits"][batch, -1], wrong_step(trace, layer, kind)["logits"][batch, -1]
-    return int(right.argmax()), int(wrong.argmax())
+class Consequence(NamedTuple):
+    """The likeliest next token of a text as it is and after a mistake, the largest difference of a logit, and the
+    largest absolute logit to hold it against."""
+
+    right: int
+    wrong: int
+    difference: float
+    size: float
+
+
+def consequence(trace: Trace, layer: int, kind: str, batch: int) -> Consequence:
+    """What a mistake of `wrong_step` does to the logits that the next token of a text is chosen from."""
+    right, wrong = trace["logits"][batch, -1], wrong_step(trace, layer, kind)["logits"][batch, -1]  # (V,)
+    return Consequence(int(right.argmax()), int(wrong.argmax()), float((right - wrong).abs().max()),
+                       float(right.abs().max()))

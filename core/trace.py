@@ -121,9 +121,10 @@ def registered(name: str) -> Name:
 
 class Check(NamedTuple):
     """What the numbers were compared with: `kind` is "float64" (a step, against the same step carried out in float64 on
-    the same operands), "stream" (the block's output, written out, against the next
-    block's captured input, fused) or "sdpa" (the context against torch's fused attention on the same q, k, v);
-    `difference` is the largest one, `size` the largest absolute value among the numbers compared."""
+    the same operands), "stream" (the block's output, written out, against the next block's captured input, fused),
+    "sdpa" (the context against torch's fused attention on the same q, k, v) or "at_once" (K and V in a cache, against
+    those of the whole text read without one); `difference` is the largest one, `size` the largest absolute value among
+    the numbers compared."""
 
     kind: str
     name: str

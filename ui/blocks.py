@@ -292,6 +292,8 @@ def check_line(check: Check | None) -> None:
     compared = {
         "float64": _("{symbol} against the same step in float64"),
         "stream": _("the block's output, written out step by step, against torch's fused forward pass"),
+        "at_once": _("K and V that the steps so far left in the cache, against those of the whole text read at once "
+                     "without one"),
         "sdpa": _("{symbol}, written out step by step, against torch's scaled_dot_product_attention"),
     }[check.kind].format(symbol=name)
     st.caption(_("Check: {compared}. Largest difference: {difference}, among values up to {size}.").format(

@@ -109,8 +109,14 @@ class Run:
         """The tensors of a step, None where they are too many to be shown. A step that read the whole text again keeps
         none: they are computed anew, by the same forward."""
         step = self.steps[index]
-        if step.trace is not None or step.inputs.shape[1] > MAX_TRACE_TOKENS:
-            return step.trace
+        return self.at_once(index) if step.trace is None else step.trace
+
+    def at_once(self, index: int) -> Trace | None:
+        """The tensors of reading the whole text of a step at once without a cache; of the last such text they are kept.
+        None where they are too many."""
+        step = self.steps[index]
+        if step.text.shape[1] > MAX_TRACE_TOKENS:
+            return None
         if self._again is None or self._again[0] != index:
             trace = Trace(tokens=[self.prompt.label(token) for token in step.text[0].tolist()],
                           source=self.prompt.source)
@@ -118,6 +124,14 @@ class Run:
                 self.prompt.decoder.stream(step.text, trace=trace)
             self._again = index, trace
         return self._again[1]
+
+    def knows(self, index: int) -> bool:
+        """Whether `at_once` need not compute: with the live model that takes a turn, so pages ask first."""
+        return self.prompt.source != "live" or (self._again is not None and self._again[0] == index)
+
+    def ends_with(self, index: int) -> bool:
+        """Whether a step is the last one that there will be: what it chose is never read."""
+        return self.done and index == len(self.steps) - 1
 
     def compare(self, index: int) -> Comparison:
         """The logits of a step against those of reading the whole text without a cache; computed once."""
@@ -267,6 +281,12 @@ def _settings(run: Run) -> None:
     whole(_("Seed of the draw"), "draw", *bench_module.seed_range())
 
 
+def few(step: GenerationStep) -> str:
+    """How many tokens a step reads, where its queries ask more keys than that; "" where they do not."""
+    queries, keys = step.shapes["scores"][2:]
+    return "" if queries == keys else str(queries)
+
+
 def strip(slug: str, run: Run, place: int | None) -> None:
     """The main line with the sizes of the step looked at; in a step that reads one token, T is one on most of it."""
     sizes = dict(run.prompt.decoder.config.sizes) | {"B": run.prompt.ids.shape[0], "T": run.prompt.ids.shape[1]}
@@ -274,7 +294,7 @@ def strip(slug: str, run: Run, place: int | None) -> None:
     if place is not None:
         step = run.steps[place]
         sizes["T"] = step.shapes["k"][2]
-        rows = str(step.inputs.shape[1]) if step.inputs.shape[1] != sizes["T"] else ""
+        rows = few(step)
     blocks.shape_strip(slug, sizes, rows=rows)
 
 
@@ -303,7 +323,8 @@ def text(run: Run, place: int | None, batch: int) -> None:
     st.html(f'<div class="text"><p dir="auto">{"".join(pieces)}</p><p class="key">{key}</p></div>')
 
 
-def letters(shape: tuple[int, ...], axes: str) -> str:
-    """A shape with its axis letters, "[B,H,Tq,Dh] = 1×2×1×2"."""
-    names = ",".join(i18n.axis(axis) for axis in axes.split())
+def letters(shape: tuple[int, ...], axes: str, *, rows: str = "") -> str:
+    """A shape with its axis letters, "[B,H,T,T] = 1×2×4×4"; where a step reads only some of the T tokens, `rows` is how
+    many and stands in place of Tq, as in the strip: "[B,H,1,T] = 1×2×1×5"."""
+    names = ",".join(rows if rows and axis == "Tq" else i18n.axis(axis) for axis in axes.split())
     return f"[{names}] = {'×'.join(map(str, shape))}"

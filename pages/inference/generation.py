@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import candidates, carried, generation, mistakes_cache, quiz, quiz_cache, sampling, snippets, steps
+from core import candidates, carried, cost, generation, quiz, quiz_cache, sampling, snippets, steps
 from core.generation import GenerationStep
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, figures, frame, generating, i18n, theme
+from ui import blocks, cached, equations, figures, frame, generating, i18n, misplaced, theme
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.exercise import Exercise
@@ -99,7 +99,7 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
         *of_steps[:1],
         (_("Why K and V are kept, and Q is not"), "carried", lambda: _carried(view, run, place)),
         *of_steps[1:],
-        (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, run, asking=asked is not None)),
+        (_("Common mistakes"), "wrong", lambda: misplaced.mistake(bench, view, run, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: _program(view)),
         (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="generation")),
     ])
@@ -123,15 +123,14 @@ def _counts(view: View, step: GenerationStep, *, asking: bool) -> None:
     """The shapes of this step, and which rows were computed and which read."""
     rows = {row.letter: row for row in carried.rows(view.trace.config, step)}
     lines = []
-    for letter, axes in _AXES.items():
-        counts = ["", "", ""]
-        if letter in rows:
-            now, reused = step.computed_rows[letter], step.reused_rows[letter]
-            counts = [str(now), "?" if asking else str(reused), f"{rows[letter].computed:,} + {rows[letter].reused:,}"]
-            counts[2] = "?" if asking else counts[2]
-        lines.append([i18n.symbol(letter), letters(step.shapes[letter], axes), *counts])
+    for name, axes in _AXES.items():
+        letter = "q" if name == "scores" else name  # QKᵀ has a row for each row of Q, and none is kept either
+        now, reused = step.computed_rows[letter], step.reused_rows[letter]
+        total = f"{rows[letter].computed:,} + {rows[letter].reused:,}"
+        lines.append([i18n.symbol(name), letters(step.shapes[name], axes, rows=generating.few(step)), str(now),
+                      *(["?", "?"] if asking else [str(reused), total])])
     blocks.table([_("tensor"), _("shape in this step"), _("rows computed now"), _("rows read from the cache"),
-                  _("in all layers and heads")], lines)
+                  _("all layers, heads and texts: computed + read")], lines)
 
 
 def _look_for(view: View, run: Run, place: int) -> None:
@@ -154,11 +153,7 @@ def _look_for(view: View, run: Run, place: int) -> None:
     if run.choices.cache:
         sentences.append(_("QKᵀ is {rows}×{columns} here; reading the whole text again it would be "
                            "{columns}×{columns}.").format(rows=new, columns=step.shapes["scores"][-1]))
-    if step.token is None:
-        sentences.append(_("No token is chosen yet: the prompt goes on."))
-    else:
-        sentences.append(_("Only the last row leads to the next token: {token}. It is read in the next step.").format(
-            token=f"`{label(int(step.token[view.batch]))}`"))
+    sentences.append(_chosen(run, place, view.batch))
     if config.group > 1:
         sentences.append(_("With {group} query heads to each KV head, the cache holds {kv} of the {heads} rows for "
                            "each token that a KV head for every query head would need.").format(
@@ -167,6 +162,17 @@ def _look_for(view: View, run: Run, place: int) -> None:
         sentences.append(_("The rows of K in the cache are turned by RoPE already, each by its own position; only the "
                            "new row is turned now."))
     blocks.look_for(sentences)
+
+
+def _chosen(run: Run, place: int, batch: int) -> str:
+    """What comes of the last row of a step: the token, and whether a step follows that reads it."""
+    token = run.steps[place].token
+    if token is None:
+        return _("No token is chosen yet: the prompt goes on.")
+    said = (_("Only the last row leads to the next token: {token}. The run ends with it, so no step reads it any more.")
+            if run.ends_with(place) else
+            _("Only the last row leads to the next token: {token}. It is read in the next step."))
+    return said.format(token=f"`{run.prompt.label(int(token[batch]))}`")
 
 
 def _why(bench: Bench, run: Run, step: GenerationStep) -> None:
@@ -220,8 +226,13 @@ def _table(run: Run) -> None:
 
 def _compare(run: Run, place: int) -> None:
     """The same logits without the cache, the difference and both times."""
-    if run.steps[place].logits is None:
+    step = run.steps[place]
+    if step.logits is None:
         st.caption(_("This piece of the prompt chooses no token; only the last one does."))
+        return
+    if not run.choices.cache:
+        st.caption(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
+                     "start over."))
         return
     small = run.prompt.source != "live"
     if not small and place not in run.compared and not st.button(
@@ -231,11 +242,20 @@ def _compare(run: Run, place: int) -> None:
     st.markdown(_("The logits of this step, and those of reading all {count} tokens again without a cache, differ "
                   "by at most {difference}, among values up to {size}. With the cache it took {cached}, without "
                   "{uncached}.").format(
-                      count=run.steps[place].text.shape[1], difference=theme.format_difference(found.difference),
+                      count=step.text.shape[1], difference=theme.format_difference(found.difference),
                       size=format_number(found.size, decimals=2), cached=theme.format_seconds(found.cached_seconds),
                       uncached=theme.format_seconds(found.uncached_seconds)))
     if found.difference:
         st.caption(_("The same sums in another order round differently in the last digits."))
+    if not step.cached:
+        st.caption(_("This step read no row from the cache, so both did the same work, and the times differ by "
+                     "chance."))
+    elif found.cached_seconds >= found.uncached_seconds:
+        st.caption(_("Here the cache does not pay. It spares {flops} FLOP by the formula, and with {count} tokens and "
+                     "{parameters} parameters that is too little for the clock: what every pass takes, long or short, "
+                     "outweighs it.").format(
+                         flops=theme.format_count(carried.spared(run.prompt.decoder, step)), count=step.text.shape[1],
+                         parameters=theme.format_count(cost.parameters(run.prompt.decoder.config)["total"])))
 
 
 def _carried(view: View, run: Run, place: int) -> None:
@@ -244,9 +264,9 @@ def _carried(view: View, run: Run, place: int) -> None:
               _("yes, as a part of {symbol}").format(symbol=i18n.symbol(one.read_as)) if one.read_as else _("no")]
              for one in carried.carried(view.trace, view.layer)]
     blocks.table([_("tensor of this step"), _("shape"), _("read by the next step")], lines)
-    st.markdown(_("The next token asks with a query of its own. What it asks is the K and V of every token before it, "
-                  "so those are read again in each step; an old query was only ever needed for the row of its own "
-                  "token."))
+    st.markdown(_("The next token asks with a query of its own. It asks the K of every token before it and reads "
+                  "their V, so both are read again in each step; an old query was only ever needed for the row of its "
+                  "own token."))
     following = run.steps[place + 1].trace if place + 1 < len(run.steps) else None
     if following is not None and view.name("k_all") in view.trace:
         st.caption(_("Check: K and V that step {step} read from the cache, against those that this step left. Largest "
@@ -282,37 +302,6 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
         "every_row": _("That would be K of the whole text: the old rows are in the cache already."),
         "wrong": _("No."),
     })
-
-
-def _mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
-    if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
-        return
-    if not cached.fresh(view):
-        st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
-        return
-    labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="aligned_start",
-                               required=True)
-    result = mistakes_cache.cached(view.trace, view.layer, kind)
-    explained = {
-        "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "
-                           "read the first key only, as if it stood at the start. It stands at the end: aligned there, "
-                           "query i may read all keys up to Tk − Tq + i."),
-        "restarted": _("The new token stands behind the cached ones. If a step counts its positions from zero again, "
-                       "its row gets the position of the first token, and all distances to the cached keys are wrong."),
-    }
-    if kind == "restarted" and view.trace.config.positions == "none":
-        st.markdown(explained[kind] + " " + _("This model has no positions, so here nothing changes."))
-        return
-    equations.beside(view, result, view.name("weights"), key="generation-mistake", bench=bench, batch=view.batch,
-                     head=view.head)
-    right, wrong = mistakes_cache.next_tokens(view.trace, view.layer, kind, view.batch)
-    st.markdown(explained[kind] + " " + _(
-        "Largest difference of A in this head: {value}. The likeliest next token is {right} when it is done right, and "
-        "{wrong} with the mistake.").format(
-            value=format_number(result.largest(*view.place), bench.decimals), right=f"`{run.prompt.label(right)}`",
-            wrong=f"`{run.prompt.label(wrong)}`"))
 
 
 def _program(view: View) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core import carried, cost, growth, quiz, quiz_cache, snippets, steps
 from core.cache import KVCache
+from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
 from ui import blocks, cached, equations, frame, generating, growing
@@ -55,9 +56,19 @@ def lab() -> None:
             (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="cache")),
         ):
             blocks.folded(title, key, body)
-        blocks.check_line(trace.check_step(f"blocks.{bench.layer}.k_all"))
+        _check(run, place, trace, bench.layer)
     bench_module.finish()
     generating.tick(run)
+
+
+def _check(run: Run, place: int, trace: Trace, layer: int) -> None:
+    """What the steps left in the cache, against the whole text read at once; with the live model when asked for."""
+    if not run.knows(place) and (run.steps[place].text.shape[1] > MAX_TRACE_TOKENS or not st.button(
+            _("Read the whole text again without the cache"), key="at-once-go", disabled=run.running)):
+        return
+    whole = run.at_once(place)
+    if whole is not None:
+        blocks.check_line(carried.against_at_once(trace, whole, layer))
 
 
 def _size(trace: Trace) -> int:

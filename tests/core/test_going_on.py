@@ -108,6 +108,34 @@ def test_only_k_and_v_are_read_again_and_unchanged(choices: dict[str, Any]) -> N
             assert traced(after)[f"blocks.{layer}.q"].shape[2] == 1  # no old query is there at all
 
 
+@pytest.mark.parametrize("choices", [{**laws, **LONG} for laws in LAWS], ids=label)
+def test_what_all_steps_left_is_k_and_v_of_the_text_read_at_once(choices: dict[str, Any]) -> None:
+    decoder = random_decoder(**choices)
+    config = decoder.config
+    for step in steps_of(decoder, random_ids(2, 4) % config.vocab, 4):
+        whole = Trace()
+        decoder.stream(step.text, trace=whole)
+        for layer in range(config.layers):
+            found = carried.against_at_once(traced(step), whole, layer)
+            assert found.difference <= 1e-5 * found.size
+            assert found.size > 0
+    other = Trace()
+    decoder.stream(step.text.flip(1), trace=other)
+    assert carried.against_at_once(traced(step), other, 1).difference > 1e-3
+
+
+def test_what_the_cache_spares_is_nothing_in_the_prompt_and_all_old_rows_after_it() -> None:
+    """D0 §11.2 in FLOP: the whole text of n tokens, with the head for one, less the new token alone."""
+    trace = toy.toy(GROUPED, 3)
+    decoder = decoder_of(trace)
+    prefill, *later = steps_of(decoder, trace["tokens"], 3)
+    assert carried.spared(decoder, prefill) == 0
+    for step in later:
+        n = step.text.shape[1]
+        whole, alone = (cost.flops(decoder.config, 2, new, n - new, head_tokens=1)["total"] for new in (n, 1))
+        assert carried.spared(decoder, step) == whole - alone > 0
+
+
 def test_rows_are_counted_over_texts_layers_and_heads() -> None:
     """D0 §11.2: one new row of q, k, v, all older ones of k and v from the cache. B=2, L=2, H=6, Hkv=3."""
     trace = toy.toy(GROUPED, 3)
@@ -225,9 +253,17 @@ def test_without_positions_they_cannot_begin_again() -> None:
 
 def test_the_next_token_is_that_of_the_step_when_nothing_is_wrong() -> None:
     for step in block_steps():
-        right, _wrong = mistakes_cache.next_tokens(traced(step), 0, "restarted", 0)
+        found = mistakes_cache.consequence(traced(step), 0, "restarted", 0)
         assert step.token is not None
-        assert right == int(step.token)
+        assert step.logits is not None
+        assert found.right == int(step.token)
+        assert found.size == pytest.approx(float(step.logits.abs().max()), abs=1e-6)
+
+
+def test_a_mask_aligned_at_the_start_changes_logits_and_one_that_hides_nothing_does_not() -> None:
+    prefill, decode, *_rest = block_steps()
+    assert mistakes_cache.consequence(traced(prefill), 0, "aligned_start", 0).difference == 0.0
+    assert mistakes_cache.consequence(traced(decode), 0, "aligned_start", 0).difference > 0.01
 
 
 # Growth.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import cost, growth, live, toy, worked
+from core import cost, growth, live, mistakes_cache, toy, worked
 from core.config import PRESETS
 from core.devices import DEVICES
 from core.generation import GenerationStep, generate
@@ -128,6 +129,68 @@ def test_the_run_ends_where_the_positions_end_and_says_so() -> None:
     assert any(str(worked.block().config.max_positions) in text.value and "ends here" in text.value
                for text in at.caption)
     assert any("cat" in text.value for text in at.markdown)
+    assert "no step reads it any more" in everything(at)
+    assert "It is read in the next step" not in everything(at)
+    at.slider(key="_place").set_value(1).run()
+    assert "It is read in the next step" in everything(at)
+
+
+def test_shapes_of_a_step_are_in_the_letters_of_the_strip_and_no_count_is_empty() -> None:
+    """D0 §11.2: the new token's Q is one row, and QKᵀ one row over all T keys."""
+    at = opened(GENERATION, lang="en", example="block")
+    table = next(text.value for text in at.markdown if "shape in this step" in text.value)
+    assert "[B,H,1,Dh] = 1×2×1×2" in table
+    assert "[B,H,1,T] = 1×2×1×5" in table
+    assert "|  |" not in table
+    at.slider(key="_place").set_value(1).run()
+    table = next(text.value for text in at.markdown if "shape in this step" in text.value)
+    assert "[B,H,T,T] = 1×2×4×4" in table
+
+
+@pytest.mark.parametrize("slip", mistakes_cache.KINDS)
+@pytest.mark.parametrize("place", [2, 3, 4, 5])
+def test_a_mistake_says_what_becomes_of_the_next_token(slip: str, place: int) -> None:
+    at = opened(GENERATION, lang="en", example="block", slip=slip)
+    at.session_state["open-wrong"] = True
+    while not at.button(key="run-step").disabled:
+        button(at, "run-step")
+    at.slider(key="_place").set_value(place).run()
+    step = steps_of(worked.block())[place - 1]
+    assert step.trace is not None
+    if slip == "restarted" and worked.block().config.positions == "none":
+        assert "so here nothing changes" in everything(at)
+        return
+    found = mistakes_cache.consequence(step.trace, 0, slip, 0)
+    right, wrong = (f"`{worked.BLOCK_VOCABULARY[token]}`" for token in (found.right, found.wrong))
+    said = next(text.value for text in at.markdown if "likeliest next token" in text.value)
+    assert right in said
+    assert (f"it is {wrong}" in said) == (right != wrong)
+    assert ("the logits that it is chosen from differ" in said) == (right == wrong and found.difference > 0)
+    assert ("The logits stay the same" in said) == (found.difference == 0)
+
+
+def test_both_times_are_explained_where_the_cache_does_not_pay() -> None:
+    at = opened(GENERATION, lang="en", example="block")
+    at.session_state["open-compare"] = True
+    at.run()
+    assert "With the cache it took" in everything(at)
+    at.slider(key="_place").set_value(1).run()
+    assert "read no row from the cache" in everything(at)
+    at = opened(GENERATION, lang="en", example="block", cache="false")
+    at.session_state["open-compare"] = True
+    at.run()
+    assert "With the cache it took" not in everything(at)
+
+
+def test_the_check_of_the_cache_is_against_the_text_read_at_once() -> None:
+    at = opened(CACHE, lang="en", example="block")
+    step = steps_of(worked.block())[1]
+    whole = Trace()
+    decoder_of(worked.block()).stream(step.text, trace=whole)
+    size = max(float(whole[f"blocks.0.{letter}"].abs().max()) for letter in "kv")
+    line = next(text.value for text in at.caption if text.value.startswith("Check"))
+    assert "read at once without one" in line
+    assert f"up to {size:.2f}" in line
 
 
 def test_run_goes_on_by_itself_until_it_is_done_or_stopped() -> None:
@@ -230,6 +293,16 @@ def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
     at.toggle(key="chat").set_value(False).run()
     ids = torch.tensor([model.encode("Hi").ids])
     assert_step(at, list(generate(model.decoder, ids, max_tokens=3, trace=True))[1])
+
+
+def test_the_live_cache_is_checked_when_asked_and_differs_by_rounding_only(model: live.Live) -> None:
+    at = opened(CACHE, lang="en", source="live", text=SENTENCE)
+    assert "read at once without one" not in everything(at)  # that takes a forward of the whole text
+    button(at, "at-once-go")
+    line = next(text.value for text in at.caption if "read at once without one" in text.value)
+    found = re.search(r"difference: (\S+), among values up to (\d+\.\d+)", line)
+    assert found
+    assert 0 < float(found[1]) < 1e-4 * float(found[2])
 
 
 def test_one_session_s_run_is_not_another_s(model: live.Live) -> None:
