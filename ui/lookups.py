@@ -31,28 +31,29 @@ def looked_up(
     ids = trace["tokens"][view.batch]
     made = view.frame("embed", "embed", sign="=", words=(_("token ↓"), ""), columns=window,
                       shade=view.extent("embed") if window else None)
-    frames = [replace(view.frame("ids", "tokens", transposed=True), label=i18n.symbol("tokens"), whole=True),
+    upright = view.frame("ids", "tokens", transposed=True, words=("", _("one text ↓")))
+    frames = [replace(upright, label=i18n.symbol("tokens"), whole=True, vector=True),
               replace(_table(trace, ids, window), editable=view.editable), made]
     rules: list[Rule] = [Lookup("embed", "ids", "table")]
     if own and "pos_embed" in trace:
-        frames += [_counted(view.frame("added", "pos_embed", sign="+", columns=window)),
-                   _counted(view.frame("total", "blocks.0.in", sign="=", columns=window))]
+        frames += [_from_zero(view.frame("added", "pos_embed", sign="+", columns=window)),
+                   view.frame("total", "blocks.0.in", sign="=", columns=window)]
     elif placed.added is not None:
         added, total = (_part(tensor, window) for tensor in (placed.added, placed.total[view.batch]))
-        plain = _counted(made)
-        frames += [replace(plain, id="added", name="added", label=i18n.symbol("pos_embed"), values=added, sign="+",
-                           role="position", slice=""),
-                   replace(plain, id="total", name="total", label=i18n.symbol("in"), values=total)]
+        frames += [_from_zero(replace(made, id="added", name="added", label=i18n.symbol("pos_embed"), values=added,
+                                      sign="+", role="position", slice="")),
+                   replace(made, id="total", name="total", label=i18n.symbol("in"), values=total)]
     if len(frames) > len(("ids", "table", "embed")):
         rules.append(Add("total", "embed", "added"))
     return frames, rules
 
 
-def _table(trace: Trace, ids: Tensor, window: tuple[int, int] | None = None) -> Frame:
-    """E whole where it is short, else the rows of these ids, brought together in the order of their numbers."""
+def _table(trace: Trace, ids: Tensor, window: tuple[int, int] | None = None, *, most: int = WHOLE_TABLE) -> Frame:
+    """E whole where it has up to `most` rows, else the rows of these ids, brought together in the order of their
+    numbers."""
     table = trace["embedding"]
     vocab = table.shape[0]
-    places = list(range(vocab)) if vocab <= WHOLE_TABLE else sorted(set(ids.tolist()))
+    places = list(range(vocab)) if vocab <= most else sorted(set(ids.tolist()))
     pieces = _pieces(trace)
     labels = [f"{place} {pieces[place]}" if place in pieces else str(place) for place in places]
     columns = Axis("D", "", (), window[0] if window else 0, table.shape[1], i18n.axis("D"))
@@ -62,9 +63,10 @@ def _table(trace: Trace, ids: Tensor, window: tuple[int, int] | None = None) -> 
                  Axis("V", "", labels, 0, vocab, i18n.axis("V"), places), columns, "→", shade=shade)
 
 
-def _counted(frame: Frame) -> Frame:
-    """Without token labels, which stand beside it already."""
-    return replace(frame, rows=replace(frame.rows, labels=()))
+def _from_zero(frame: Frame) -> Frame:
+    """With rows under the numbers of their positions."""
+    rows = replace(frame.rows, word=_("position ↓"), labels=(), places=range(len(frame.values)))
+    return replace(frame, rows=rows)
 
 
 def _pieces(trace: Trace) -> dict[int, str]:
@@ -83,7 +85,7 @@ def _part(tensor: Tensor, window: tuple[int, int] | None) -> np.ndarray:
 def _ids(ids: Tensor, labels: Sequence[str]) -> Frame:
     """ids (T,) as a column."""
     return Frame("ids", "ids", i18n.symbol("tokens"), "token", ids.float().cpu().numpy()[:, None],
-                 Axis("T", "", labels, letter=i18n.axis("T")), Axis("1"), whole=True)
+                 Axis("T", _("one text ↓"), labels, letter=i18n.axis("T")), Axis("1"), whole=True, vector=True)
 
 
 def _labels(trace: Trace, ids: Tensor) -> list[str]:
@@ -103,11 +105,12 @@ def repeated(trace: Trace, ids: Tensor, rows: Tensor, *, key: str, bench: Bench)
 
 def one_hot(view: View, found: Looked, *, key: str, bench: Bench) -> None:
     """The one-hot rows × E = the same rows; only for a vocabulary of up to `ONE_HOT`."""
-    table = view.frame("table", "embedding", sign="×")
+    trace, vocab = view.trace, found.one_hot.shape[-1]
+    table = replace(_table(trace, trace["tokens"][view.batch], most=ONE_HOT), sign="×")
     rows = Axis("T", _("token ↓"), view.labels("T", found.rows.shape[1]), letter=i18n.axis("T"))
     frames = [
         Frame("one_hot", "one_hot", _("one-hot"), "token", _part(found.one_hot[view.batch], None), rows,
-              Axis("V", _("one column for each id"), letter=i18n.axis("V"))),
+              Axis("V", _("one column for each id"), letter=i18n.axis("V"), places=range(vocab))),
         table,
         Frame("product", "product", i18n.symbol("embed"), "residual", _part(found.product[view.batch], None), rows,
               table.cols, "="),

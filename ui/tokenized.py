@@ -74,6 +74,28 @@ def _worked(kind: str) -> ToyTokenizer:
     return ToyTokenizer.of("characters", " ".join(worked.BLOCK_VOCABULARY))
 
 
+def sizes(shown: Merged | Plain, trace: Trace) -> dict[str, int]:
+    """The sizes of the trace, with those of the ids on screen: characters and words are of one text, typed here."""
+    return dict(trace.sizes) | ({} if isinstance(shown, Merged) else {"B": 1, "T": len(shown.cut)})
+
+
+def feeds(shown: Plain, resolved: Resolved) -> bool:
+    """Whether the table E of the trace has a row for each piece of the vocabulary: that of the worked block has."""
+    return resolved.source == "worked" and len(shown.tokenizer.vocabulary) == resolved.trace.config.vocab
+
+
+def given_back(shown: Plain) -> list[tuple[str, str]]:
+    """The text, and what its ids give back; where that is the same, also for the text with words after it that the
+    vocabulary lacks."""
+    longer = f"{shown.text}  {worked.TEXTS['d1']}"
+    texts = [shown.text] if _again(shown, shown.text) != shown.text else [shown.text, longer]
+    return [(text, _again(shown, text)) for text in texts]
+
+
+def _again(shown: Plain, text: str) -> str:
+    return shown.tokenizer.decode(shown.tokenizer.encode(text).ids)
+
+
 def visible(text: str) -> str:
     """A text with its spaces and line breaks made visible."""
     return readable(text.encode())

@@ -85,7 +85,7 @@ def _equation(
 
 
 def _formula(view: View, placed: rows.Placed, pin: Pin | None, decimals: int) -> None:
-    symbols = r"X = E[\mathrm{ids}]" + (" + P" if placed.added is not None else "")
+    symbols = r"X = E[\mathrm{ids}]" + (r" + P[\mathrm{pos}]" if placed.added is not None else "")
     if pin is None or pin.id not in ("embed", "total"):
         blocks.formula(symbols, "")
         return
@@ -97,7 +97,7 @@ def _formula(view: View, placed: rows.Placed, pin: Pin | None, decimals: int) ->
         return
     added, total = (blocks.number(float(value), decimals)
                     for value in (placed.added[pin.row, pin.col], placed.total[at]))
-    blocks.formula(symbols, rf"X_{{{row},{column}}} = E[{token}]_{{{column}}} + P_{{{row},{column}}} = "
+    blocks.formula(symbols, rf"X_{{{row},{column}}} = E[{token}]_{{{column}}} + P[{pin.row}]_{{{column}}} = "
                             rf"{looked} + ({added}) = {total}")
 
 
@@ -120,11 +120,12 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
     sizes = rows.work(1, len(ids), trace.config.vocab, trace.config.width)
     last = len(ids) - 1
     sentences = [
-        _("The id of a token is the number of a row. {token} has id {id}, so it gets row {id} of E, number for number; "
+        _("The id of a token is the number of a row: {token} has id {id}, so it gets row {id} of E, number for number; "
           "nothing is multiplied and nothing is summed.").format(token=view.token_name(last), id=ids[last]),
         _("E has {vocab} rows of {width} numbers, {numbers} in all. These {tokens} tokens read {rows} of the rows, "
-          "{read} numbers.").format(vocab=trace.config.vocab, width=trace.config.width, numbers=sizes.table,
-                                    tokens=len(ids), rows=len(set(ids)), read=sizes.read),
+          "{read} numbers.").format(vocab=f"{trace.config.vocab:,}", width=trace.config.width,
+                                    numbers=f"{sizes.table:,}", tokens=len(ids), rows=len(set(ids)),
+                                    read=f"{sizes.read:,}"),
     ]
     for entry in rows.repeats(trace["tokens"], trace["embed"]):
         places = [place + 1 for batch, place in entry.places if batch == view.batch]
@@ -165,10 +166,10 @@ def _one_hot(bench: Bench, view: View) -> None:
     st.markdown(_("A one-hot row has a one in the column of its id and zeros elsewhere. Times E it gives that row of "
                   "E, since every other row is multiplied by zero. It takes {products} multiplications, {zero} of "
                   "them by zero and the rest by one; looking up takes none and reads {read} numbers.").format(
-                      products=work.multiplications, zero=work.by_zero, read=work.read))
+                      products=f"{work.multiplications:,}", zero=f"{work.by_zero:,}", read=f"{work.read:,}"))
     if trace.config.vocab > lookups.ONE_HOT:
         st.caption(_("With {vocab} ids the one-hot rows are too wide to write out. Choose the worked block or a small "
-                     "toy to see them.").format(vocab=trace.config.vocab))
+                     "toy to see them.").format(vocab=f"{trace.config.vocab:,}"))
         return
     found = rows.look_up(trace["embedding"], trace["tokens"])
     lookups.one_hot(view, found, key="one-hot", bench=bench)

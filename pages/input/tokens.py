@@ -23,8 +23,10 @@ from ui.tokenized import Merged, Plain
 def lab() -> None:
     """Everything that changes with the text, a pin or a switch of this page."""
     bench, resolved = frame.look()
-    formula_at = st.container()
+    strip_at, formula_at = st.container(), st.container()
     shown = tokenized.read(resolved)
+    with strip_at:
+        blocks.shape_strip("tokens", tokenized.sizes(shown, resolved.trace))
     if isinstance(shown, Merged):
         _merged(bench, resolved, shown, formula_at)
     else:
@@ -120,11 +122,11 @@ def _look_for_merged(shown: Merged) -> None:
             label=blocks.literal(pieces[facts.longest_at].label), count=facts.longest),
     ]
     if facts.spaced:
-        sentences.append(_("{count} tokens begin with a space, shown as ␣: it belongs to the word after it.").format(
-            count=len(facts.spaced)))
+        sentences.append(_("Tokens that begin with a space, shown as ␣: {count}. The space belongs to the word after "
+                           "it.").format(count=len(facts.spaced)))
     if facts.parts:
-        sentences.append(_("{count} tokens hold only a part of a character, hatched: a token is not a word, and not "
-                           "even always a character.").format(count=len(facts.parts)))
+        sentences.append(_("Tokens that hold only a part of a character, hatched: {count}. A token is not a word, and "
+                           "not even always a character.").format(count=len(facts.parts)))
     for token, places in facts.repeats.items():
         sentences.append(_("Id {id} occurs {count} times: the same piece has the same id wherever it stands.").format(
             id=token, count=len(places)))
@@ -148,7 +150,7 @@ def _lengths(shown: Merged) -> None:
     rows = tokens_practice.compared(shown.text, len(tokens_practice.pieces_of(shown.pre_tokens)),
                                     shown.model.tokenizer.size)
     blocks.table([_("cut into"), _("tokens"), _("vocabulary")],
-                 [[names[row.kind], str(row.tokens), str(row.vocabulary)] for row in rows])
+                 [[names[row.kind], f"{row.tokens:,}", f"{row.vocabulary:,}"] for row in rows])
     st.caption(_("Characters make long rows of ids; words make short ones, but any new word is unknown. Pieces of "
                  "bytes are short for what is frequent and still cover everything."))
 
@@ -217,13 +219,18 @@ def _look_for_plain(resolved: Resolved, shown: Plain) -> None:
         _("{count} tokens, and a vocabulary of {size} entries, the unknown counted: the id of a token is its place in "
           "that list, from zero. The number says nothing about what the token means.").format(
               count=len(cut), size=tokenizer.size),
-        _("{count} of them are not in the vocabulary and all get the id {id} of the unknown: what they were is "
+        _("Not in the vocabulary: {count}. Each of them gets the id {id} of the unknown, and what it was is "
           "lost.").format(count=len(cut.unknown), id=tokenizer.unknown)
         if cut.unknown else
         _("All of them are in the vocabulary. Type a word that is not, and see what becomes of it."),
         _("Cut into characters the row of ids is long; cut into words it is short, but every new word is unknown. "
           "Choose Live for what real models do between the two: byte-level BPE, merge by merge."),
     ]
+    if tokenized.feeds(shown, resolved):
+        sentences.append(_("The table E of the next page has {rows} rows, for ids up to {last}: there is none for the "
+                           "id {id} of the unknown, so a text with an unknown word goes no further.").format(
+                               rows=resolved.trace.config.vocab, last=resolved.trace.config.vocab - 1,
+                               id=tokenizer.unknown))
     if resolved.source == "toy":
         sentences.append(_("The toy's own ids are drawn at random and stand for no text; the later pages show those."))
     blocks.look_for(sentences)
@@ -235,16 +242,17 @@ def _vocabulary(shown: Plain) -> None:
 
 
 def _lost(shown: Plain) -> None:
-    back = shown.tokenizer.decode(shown.cut.ids)
+    pairs = tokenized.given_back(shown)
     blocks.table([_("the text"), _("made of the ids again")],
-                 [[blocks.literal(tokenized.visible(text)) for text in (shown.text, back)]])
-    st.markdown(_("The ids give back the very text.") if back == shown.text else
-                _("The text does not come back: unknown pieces are gone for good, and so is white space between "
-                  "words. Byte-level BPE loses nothing."))
+                 [[blocks.literal(tokenized.visible(text)) for text in pair] for pair in pairs])
+    st.markdown(_("The first text comes back. The second, which goes on after two spaces with words that the "
+                  "vocabulary lacks, does not: unknown pieces are gone for good, and where words are cut so is the "
+                  "white space between them. Byte-level BPE loses nothing.") if len(pairs) > 1 else
+                _("The text does not come back: unknown pieces are gone for good, and where words are cut so is the "
+                  "white space between them. Byte-level BPE loses nothing."))
 
 
 _bench, _resolved = frame.look()
 blocks.page_header("tokens", frame.here().built)
 blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("tokens", _resolved.trace)
 lab()

@@ -58,7 +58,7 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
     assert len(found) == 4 + 12 * 4 + 3 * 16
     for (name, row, column), seen in found.items():
         if name == "tokens":
-            assert seen["main"] == f"ids[{row + 1},1] = {ids[row]}"
+            assert seen["main"] == f"ids[{row + 1}] = {ids[row]}"
             wanted = {("embed", row, c) for c in range(4)} | {("blocks.0.in", row, c) for c in range(4)}
             assert places(seen, "feeds") == wanted
         elif name == "embedding":
@@ -71,6 +71,8 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
             assert seen["main"] == f"E[ids][{row + 1},{column + 1}] = {number}"
             assert seen["notes"].startswith(told(ids[row], row))
             assert places(seen, "lit") == {("tokens", row, 0), ("embedding", ids[row], column)}
+        elif name == "pos_embed":
+            assert seen["main"].startswith(f"P[pos][{row},{column + 1}] = ")
         elif name == "blocks.0.in":
             first, added = (float(trace[made][0, row, column]) for made in ("embed", "pos_embed"))
             assert seen["main"].endswith(
@@ -85,6 +87,23 @@ def test_the_rows_that_are_read_stay_marked_and_the_telling_cell_is_pinned(page:
     marked = page.locator("[data-name='embedding'] .row.read")
     expect(marked).to_have_count(4)
     assert [row.get_attribute("aria-rowindex") for row in marked.all()] == ["1", "2", "3", "4"]
+
+
+def test_ids_and_positions_count_from_zero_and_ids_are_one_text(page: Page, url: str) -> None:
+    trace = worked.block()
+    visit(page, f"{url}/embedding?lang=en")
+    labels = {name: page.locator(f".frame:has([data-name='{name}']) .labels .label bdi")
+              for name in ("tokens", "pos_embed", "blocks.0.in")}
+    expect(labels["pos_embed"]).to_have_text([str(place) for place in range(4)])
+    expect(labels["blocks.0.in"]).to_have_text(trace.tokens)
+    expect(page.locator(".frame:has([data-name='tokens']) .shape")).to_have_text("[T] 4")
+    unfold(page, "one-hot")
+    grid = page.locator(".frame:has([data-name='one_hot'])")
+    numbers = [str(id) for id in range(trace.config.vocab)]
+    expect(grid.locator(".heads .label bdi")).to_have_text(numbers)
+    for token, row in zip(trace["tokens"][0].tolist(), grid.locator(".row").all(), strict=True):
+        ones = [cell.inner_text() for cell in row.locator("[role=gridcell]").all()].index("1")
+        assert numbers[ones] == str(token)
 
 
 def test_rows_of_a_longer_table_are_brought_together_under_their_own_numbers(page: Page, url: str) -> None:

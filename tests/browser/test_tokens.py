@@ -179,6 +179,37 @@ def test_the_worked_page_opens_with_the_ids_of_the_block(page: Page, url: str) -
     assert [int(token) for _label, token in chips(page)] == worked.BLOCK_PROMPT
 
 
+def test_the_strip_follows_the_text_and_the_unknown_has_no_row(page: Page, url: str) -> None:
+    text = "the cat sees a zebra"
+    page.goto(f"{url}/tokens?lang=en&sample={quote(text)}")
+    settled(page)
+    expect(page.locator(".strip .sizes")).to_contain_text(f"T={len(text.split())}")
+    vocab = len(worked.BLOCK_VOCABULARY)
+    expect(page.locator("[data-testid=stMain]")).to_contain_text(
+        f"has {vocab} rows, for ids up to {vocab - 1}: there is none for the id {vocab}")
+
+
+def test_the_mistake_shows_a_text_that_is_lost(page: Page, url: str) -> None:
+    page.goto(f"{url}/tokens?lang=en")
+    page.locator(".chip").first.wait_for()
+    cells = unfold(page, "wrong").locator("td").all_inner_texts()
+    assert cells[0] == cells[1]
+    assert cells[2] != cells[3]
+
+
+def test_the_merge_that_the_dock_tells_of_is_in_view(open_page: Callable[..., Page], url: str) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    visit(page, url, worked.TEXTS["d1"])
+    for step in range(3):
+        inside = page.locator(".ladder .on").evaluate("""node => {
+            const a = node.getBoundingClientRect(), b = node.closest(".ladder-box").getBoundingClientRect();
+            return a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+        }""")
+        assert inside, step
+        page.get_by_role("button", name="Back").click()
+        page.mouse.move(0, 0)
+
+
 def test_typed_text_is_put_in_as_text(page: Page, url: str) -> None:
     page.goto(f"{url}/tokens?lang=en&source=toy&cut=characters&sample={quote('<b onclick=x>&amp;')}")
     page.locator(".chip").first.wait_for()

@@ -32,10 +32,10 @@ class Axis:
 
     `axis` is its letter ("T", "Dh"…); `word` says it in words ("query: reads ↓"); `labels` are token labels, one
     per value sent, or empty; `offset` and `total` place the values sent in the whole axis (None: they are all).
-    `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of rows
-    that do not count 1, 2, 3 …, one per value sent: ids count from 0, and the rows of a large table that are looked up
-    are brought together. `index` names a place on it in the dock ("t": Z[t1,c3] and not Z[1,3]); a thin line stands
-    before every `band` entries.
+    `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of
+    entries that do not count 1, 2, 3 …, one per value sent: ids and positions count from 0, and the rows of a large
+    table that are looked up are brought together. `index` names a place on it in the dock ("t": Z[t1,c3] and not
+    Z[1,3]); a thin line stands before every `band` entries.
     """
 
     axis: str
@@ -72,7 +72,8 @@ class Frame:
     `name` is the trace name, `label` the symbol. `sign` stands before the frame. `transposed` says that the tensor's
     slice is shown transposed, so that its edits are keyed the other way round. `shade` is the range of the
     shading; None takes the values' own, with 0 in it. `cut` strikes the sign: some of its cells were edited. Which
-    ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full.
+    ones do not follow their rule the edits say. `whole` says that the values are ids or counts, always printed in full;
+    `vector` that it is one column whose shape and places are those of its rows.
     `most_cols` is how many columns are on screen at once at most, where several wide frames are to be seen together
     (0: as many as fit). With `stack` it is a tensor of three axes. `row_notes` stand behind the rows, one for each row
     sent. Of the rows (columns when `transposed`) those from `fresh` on, (first, role), are new in this step and in the
@@ -96,6 +97,7 @@ class Frame:
     cut: bool = False
     compact: bool = False
     whole: bool = False
+    vector: bool = False
     most_cols: int = 0
     stack: Stack | None = None
     row_notes: Sequence[str] = ()
@@ -114,8 +116,9 @@ class Frame:
                 raise ValueError(f"frame {self.id!r}: no axis {axis.axis!r}")
             if len(axis.labels) not in (0, size):
                 raise ValueError(f"frame {self.id!r}: {len(axis.labels)} labels for {size} values on {axis.axis}")
-            if axis.places and (len(axis.places) != size or len(set(axis.places)) != size or axis is self.cols):
-                raise ValueError(f"frame {self.id!r}: the rows are not numbered one by one: {axis.places}")
+            brought = axis is self.cols and self._total(axis, size) != size  # edits are keyed by whole rows only
+            if axis.places and (len(axis.places) != size or len(set(axis.places)) != size or brought):
+                raise ValueError(f"frame {self.id!r}: its entries are not numbered one by one: {axis.places}")
             if axis.offset < 0 or axis.offset + size > self._total(axis, size):
                 raise ValueError(
                     f"frame {self.id!r}: {size} values from {axis.offset} exceed {axis.total} on {axis.axis}"
@@ -160,6 +163,7 @@ class Frame:
             "cut": self.cut,
             "compact": self.compact,
             "whole": self.whole,
+            "vector": self.vector,
             "most_cols": self.most_cols,
             "stack": self.stack.payload() if self.stack else None,
             "row_notes": list(self.row_notes),

@@ -3,7 +3,7 @@
 import { pinKey } from "./change.js";
 import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
-import { REDUCES, colOf, eachUse, isEdited, isFresh, isUnwritten, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
+import { REDUCES, colNumber, colOf, eachUse, isEdited, isFresh, isUnwritten, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
 import { lookupStep } from "./lookup.js";
 import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
 import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
@@ -122,7 +122,7 @@ function chain(s, f, i, j) {
 
 // Right-to-left tokens are isolated, so that they do not turn the sentence round.
 function token(label) { return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(label) ? `\u2068${label}\u2069` : label; }
-function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: j + 1, a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
+function labelsAt(f, i, j) { return { i: rowNumber(f, i), j: colNumber(f, j), a: f.rows.labels[i - f.r0], b: f.cols.labels[j - f.c0] }; }
 
 function arithmetic(s, f, i, j) {
   const name = placeName(f, i, j), v = value(f, i, j), notes = [];

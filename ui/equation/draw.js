@@ -3,7 +3,7 @@
 import { closeEditor } from "./change.js";
 import { attr, button, make, put, say } from "./dom.js";
 import { MAP_LABEL, drawSign, labelWidth, sizeOf } from "./fit.js";
-import { canPan, isEdited, isFresh, isUnwritten, pan, rowNumber, shownCols, shownRows, value } from "./frames.js";
+import { canPan, colNumber, isEdited, isFresh, isUnwritten, numberOn, pan, rowNumber, shownCols, shownRows, value } from "./frames.js";
 import { markRead } from "./lookup.js";
 import { buildMap, drawMap } from "./map.js";
 import { cells, formatNumber, fullValue } from "./numbers.js";
@@ -157,6 +157,7 @@ function drawShape(f, u) {
   u.form.dataset.key = key;
   const letter = (a) => { const n = make("i", "axis"); n.textContent = a.letter; n.style.color = `var(--axis-${a.axis})`; return n; };
   if (f.stack) { drawStackShape(f, u); return; }
+  if (f.vector) { u.form.replaceChildren("[", letter(f.rows), `] ${f.rows.full}`); return; }
   u.form.replaceChildren("[", letter(f.rows), ", ", letter(f.cols), "] ", `${f.rows.full}×${f.cols.full}`);
 }
 
@@ -170,7 +171,7 @@ function drawLabels(box, indices, axis, offset, first) {
 export function drawLabel(node, axis, offset, at) {
   const label = axis.labels[at - offset];
   const repeated = label !== undefined && axis.labels.indexOf(label) !== axis.labels.lastIndexOf(label);
-  const text = label ?? String(at + 1), key = text + "\n" + (repeated ? at : "");
+  const text = label ?? String(numberOn(axis, at)), key = text + "\n" + (repeated ? at : "");
   if (node.dataset.key === key) return;
   node.dataset.key = key;
   node.className = label === undefined ? "label index" : "label";
@@ -190,7 +191,7 @@ function drawCell(s, f, cell, i, j, top) {
   const text = unseen ? "" : secret ? "?" : s.fit.d < 0 ? "" : f.whole ? String(v) : formatNumber(v, s.fit.d);
   const full = unwritten ? say(s, "unwritten") : unseen ? say(s, "blank") : secret ? say(s, "hidden") : fullValue(v);
   if (s.editor?.cell !== cell) put(cell, text);
-  attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: rowNumber(f, i), j: j + 1, value: full }));
+  attr(cell, "aria-label", say(s, "cell", { symbol: f.label, i: rowNumber(f, i), j: colNumber(f, j), value: full }));
   attr(cell, "aria-colindex", j + 1);
   attr(cell, "aria-selected", pinned);
   const on = { blank: unseen, unwritten, fresh, secret, ninf: !unseen && v === -Infinity, neg: !unseen && v < 0, edited: changed, pinned };

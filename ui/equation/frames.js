@@ -16,8 +16,10 @@ export function decode(frame) {
 }
 export function has(f, i, j) { return i >= f.r0 && i < f.r0 + f.nr && j >= f.c0 && j < f.c0 + f.nc; }
 export function value(f, i, j) { return has(f, i, j) ? f.v[(i - f.r0) * f.nc + j - f.c0] : undefined; }
-// Rows that were brought together, and those that count from 0, have numbers of their own.
-export function rowNumber(f, i) { return f.rows.places ? f.rows.places[i - f.r0] : i + 1; }
+// Rows that were brought together, and rows and columns that count from 0, have numbers of their own.
+export function numberOn(axis, at) { return axis.places ? axis.places[at - axis.offset] : at + 1; }
+export function rowNumber(f, i) { return numberOn(f.rows, i); }
+export function colNumber(f, j) { return numberOn(f.cols, j); }
 function rowKey(f, i) { return f.rows.places ? rowNumber(f, i) : i; }
 export function rowAt(f, key) {
   if (!f.rows.places) return key;

@@ -3,7 +3,7 @@
 import { inBrackets, printed } from "./numbers.js";
 import { joinTerms, show } from "./dock.js";
 import { make } from "./dom.js";
-import { bringBoth, related, rowNumber, shownCols, shownRows, value } from "./frames.js";
+import { bringBoth, colNumber, related, rowNumber, shownCols, shownRows, value } from "./frames.js";
 
 // (i, j) of out comes from this place of its source: the same place in memory, or with the first two axes exchanged.
 export function movedFrom(s, rule, i, j) {
@@ -23,7 +23,8 @@ function exchanged(flat, n, m, w) { return (Math.floor(flat / w) % m * n + Math.
 
 // Q[h2,t1,d1], or Q[1,3] where the axes have no names of their own.
 export function placeName(f, i, j) {
-  if (!f.cols.index) return `${f.label}[${rowNumber(f, i)},${j + 1}]`;
+  if (f.vector) return `${f.label}[${rowNumber(f, i)}]`;
+  if (!f.cols.index) return `${f.label}[${rowNumber(f, i)},${colNumber(f, j)}]`;
   const [a, b] = f.stack?.indices ?? [], n = f.stack && f.rows.total / f.stack.count;
   const row = f.stack ? `${a}${Math.floor(i / n) + 1},${b}${i % n + 1}` : `${f.rows.index}${i + 1}`;
   return `${f.label}[${row},${f.cols.index}${j + 1}]`;

@@ -238,7 +238,18 @@ function saveCsv(s) {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-function draw(s) { drawChips(s); drawLadder(s); point(s); drawControls(s); }
+// Scrolls the ladder, and nothing else, to the symbol that the dock tells of and what it was made from, once a step.
+function reveal(s) {
+  const key = JSON.stringify([s.place, s.tick, s.rows.at(-1)]), node = s.ladder.querySelector(".on");
+  if (!node || s.revealed === key) return;
+  s.revealed = key;
+  const own = node.getBoundingClientRect(), box = s.box.getBoundingClientRect(), head = node.parentNode.firstChild.offsetWidth;
+  const right = Math.max(...[...s.ladder.querySelectorAll(".on, .lit")].map((lit) => lit.getBoundingClientRect().right));
+  s.box.scrollLeft += Math.min(Math.max(0, right - box.left - s.box.clientWidth), own.left - box.left - head);
+  s.box.scrollTop += Math.max(0, own.bottom - box.top - s.box.clientHeight) - Math.max(0, box.top - own.top);
+}
+
+function draw(s) { drawChips(s); drawLadder(s); point(s); reveal(s); drawControls(s); }
 
 const STATES = new WeakMap();
 
