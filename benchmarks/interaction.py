@@ -142,6 +142,12 @@ CONTROLS: dict[str, tuple[str, Action]] = {
     "scores: pin a cell": ("/scores", _pin),
     "mask: where the mask is put": ("/mask", _choose("where")),
     "mask: head (block)": ("/mask?example=block", _step("head")),
+    "projections: role (block)": ("/projections?example=block", _choose("role")),
+    "projections: head (block)": ("/projections?example=block", _step("head")),
+    "mixing: head (block)": ("/mixing?example=block", _step("head")),
+    "heads: way": ("/heads", _choose("way")),
+    "sharing: number of KV heads": ("/sharing", _choose("kvheads")),
+    "order: mask": ("/order", _choose("sight")),
 }
 
 
