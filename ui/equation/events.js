@@ -102,7 +102,7 @@ function onCellKey(s, cell, e) {
     ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], PageUp: [i - page, j], PageDown: [i + page, j],
     Home: [far ? 0 : i, 0], End: [far ? Infinity : i, Infinity],
   }[e.key];
-  if (e.key.startsWith("Page") && f.rg.count >= f.rg.total) return;       // nothing to turn here: the key may turn the page
+  if (e.key.startsWith("Page") && !s.fit.cell && f.rg.count >= f.rg.total) return; // nothing to turn here: the key may turn the page
   if (e.altKey || (far && e.key !== "Home" && e.key !== "End")) return;
   if (to) { e.preventDefault(); moveFocus(s, f, ...to); return; }
   if (f.editable && (e.key === "Delete" || e.key === "Backspace") && isEdited(s, f, i, j)) { e.preventDefault(); setEdit(s, f, i, j); redraw(s); return; }
