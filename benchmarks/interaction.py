@@ -108,10 +108,10 @@ def _step(key: str) -> Action:
     return press
 
 
-def _choose(key: str) -> Action:
-    """The first two segments of a choice in turn."""
+def _choose(key: str, first: int = 1) -> Action:
+    """The first two segments of a choice in turn, `first` being the one that is not chosen at the start."""
     def press(page: Page, turn: int) -> None:
-        page.locator(f".st-key-{key} button").nth(turn % 2).click()
+        page.locator(f".st-key-{key} button").nth((turn + first) % 2).click()
     return press
 
 
@@ -140,7 +140,7 @@ CONTROLS: dict[str, tuple[str, Action]] = {
     "scores: seed (toy)": ("/scores?source=toy", _step("seed")),
     "scores: edit a number": ("/scores", _edit),
     "scores: pin a cell": ("/scores", _pin),
-    "mask: where the mask is put": ("/mask", _choose("where")),
+    "mask: where the mask is put": ("/mask", _choose("where", first=0)),
     "mask: head (block)": ("/mask?example=block", _step("head")),
     "projections: role (block)": ("/projections?example=block", _choose("role")),
     "projections: head (block)": ("/projections?example=block", _step("head")),
