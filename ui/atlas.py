@@ -136,7 +136,8 @@ def picture(present: Mapping[str, int], built: Mapping[str, Any]) -> None:
                     _box(slug, present, built)
                     if slug in _ADDED:
                         symbol = html.escape(i18n.symbol(_ADDED[slug]))
-                        st.html(f'<p class="added" title="{html.escape(_("added to what came in"))}">+ {symbol}</p>',
+                        words = html.escape(_("added to what came in"))
+                        st.html(f'<p class="added" title="{words}">+ {symbol}</p>',
                                 width="content")
         with _row("beside", len(_ROWS), _("Beside the line")):
             for slug in _BESIDE:
@@ -160,7 +161,8 @@ def _box(slug: str, present: Mapping[str, int], built: Mapping[str, Any]) -> Non
             title = ""
         else:
             title = f'<span class="title" title="{html.escape(_(entry.question))}">{html.escape(_(entry.title))}</span>'
-            made += f"<span class='numbers'><i>{html.escape(_('to come'))}</i></span>"
+            coming = html.escape(_("to come"))  # not inside the f-string, where no translator finds it
+            made += f"<span class='numbers'><i>{coming}</i></span>"
         st.html(f'<p class="made">{title}{made}</p>')
 
 
