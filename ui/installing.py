@@ -66,7 +66,7 @@ def _under_way() -> None:
         sources.loader().forget()
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(now.got / now.size if now.size else 0.0, text=_words(now))
+        st.progress(min(now.got / now.size, 1.0) if now.size else 0.0, text=_words(now))
         st.button(_("Stop"), on_click=_stop, key="install-stop")
 
 

