@@ -21,7 +21,8 @@
   watch(document.documentElement);
   const shown = () => {
     const roots = [document, ...[...document.querySelectorAll("*")].map((e) => e.shadowRoot).filter(Boolean)];
-    const cells = roots.flatMap((root) => [...root.querySelectorAll('[role="gridcell"], .dock, [role="status"]')]);
+    const found = '[role="gridcell"], .dock, [role="status"], .chip, .ledger td';
+    const cells = roots.flatMap((root) => [...root.querySelectorAll(found)]);
     return (cells.length ? cells : [...document.querySelectorAll('[data-testid="stText"]')])
       .map((cell) => cell.textContent).join("|");
   };

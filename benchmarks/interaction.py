@@ -108,11 +108,16 @@ def _step(key: str) -> Action:
     return press
 
 
-def _choose(key: str, first: int = 1) -> Action:
-    """The first two segments of a choice in turn, `first` being the one that is not chosen at the start."""
+def _choose(key: str, *places: int) -> Action:
+    """Segments of a choice in turn; the first of `places` is one that is not chosen at the start."""
     def press(page: Page, turn: int) -> None:
-        page.locator(f".st-key-{key} button").nth((turn + first) % 2).click()
+        page.locator(f".st-key-{key} button").nth(places[turn % len(places)]).click()
     return press
+
+
+def _press(*keys: str) -> Action:
+    """Buttons in turn."""
+    return lambda page, turn: page.locator(f".st-key-{keys[turn % len(keys)]} button").click()
 
 
 def _slide(page: Page, turn: int) -> None:
@@ -140,14 +145,21 @@ CONTROLS: dict[str, tuple[str, Action]] = {
     "scores: seed (toy)": ("/scores?source=toy", _step("seed")),
     "scores: edit a number": ("/scores", _edit),
     "scores: pin a cell": ("/scores", _pin),
-    "mask: where the mask is put": ("/mask", _choose("where", first=0)),
+    "mask: where the mask is put": ("/mask", _choose("where", 0, 1)),
     "mask: head (block)": ("/mask?example=block", _step("head")),
-    "projections: role (block)": ("/projections?example=block", _choose("role")),
+    "projections: role (block)": ("/projections?example=block", _choose("role", 1, 0)),
     "projections: head (block)": ("/projections?example=block", _step("head")),
     "mixing: head (block)": ("/mixing?example=block", _step("head")),
-    "heads: way": ("/heads", _choose("way")),
-    "sharing: number of KV heads": ("/sharing", _choose("kvheads")),
-    "order: mask": ("/order", _choose("sight")),
+    "heads: way": ("/heads", _choose("way", 1, 0)),
+    "sharing: number of KV heads": ("/sharing", _choose("kvheads", 1, 0)),
+    "order: mask": ("/order", _choose("sight", 1, 0)),
+    "rope: Q or K": ("/rope", _choose("letter", 1, 0)),
+    "matmul: shapes": ("/matmul", _press("try-heads", "try-fits")),
+    "tokens: text": ("/tokens?source=live", _press("try-emoji", "try-spaces")),
+    "embedding: positions": ("/embedding", _choose("positions", 0, 1)),
+    "generation: step": ("/generation", _press("run-step", "run-over")),
+    "kv_cache: step": ("/kv_cache", _press("run-step", "run-over")),
+    "cost: heads of K and V": ("/cost", _choose("shared", 2, 3)),
 }
 
 
