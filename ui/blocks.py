@@ -22,7 +22,7 @@ from core.notation import AXES
 from core.snippets import Program
 from core.trace import Check, Index, Trace
 from ui import bench as bench_module
-from ui import errors, i18n, installing, page_keys, sources, state_file, theme
+from ui import errors, i18n, installing, navigation, sources, state_file, theme
 from ui.bench import Bench
 from ui.i18n import _
 from ui.sources import LIVE_NAME
@@ -53,7 +53,7 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
         st.markdown(f"*{_(here.question)}*")
         place = STAGES.index(here)
         previous, following = STAGES[place - 1], STAGES[(place + 1) % len(STAGES)]
-        links = (("‹ {title}", previous, page_keys.PREVIOUS), ("{title} ›", following, page_keys.NEXT))
+        links = (("‹ {title}", previous, navigation.PREVIOUS), ("{title} ›", following, navigation.NEXT))
         for arrow, other, key in links:
             label = arrow.format(title=_(other.title))
             if other.slug in built:
@@ -61,7 +61,7 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
             else:
                 st.caption(_("{label} (to come)").format(label=label))
         presenter_switch()
-        page_keys.listen(slug)
+        navigation.listen(slug)
 
 
 def presenter_switch() -> None:

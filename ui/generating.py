@@ -31,7 +31,7 @@ MOMENT = 250  # milliseconds in which a tick makes steps
 MILLISECONDS = 1000
 MOST_NEW = 256  # tokens that a run may add
 DEFAULT_NEW = 20
-OPENING = 2  # steps that are made when a page opens: the prompt and one token more
+OPENING = 2  # steps that are made when a page opens without saying how many: the prompt and one token more
 MOST_SHOWN = 160  # tokens of the text that are written out
 
 
@@ -50,13 +50,16 @@ class Choices(NamedTuple):
 
 
 class Run:
-    """One generation. `steps` are those made so far; `done` when there is no further one, `error` why it ended."""
+    """One generation. `steps` are those made so far; `done` when there is no further one, `error` why it ended. One
+    that runs by itself stops at `goal` steps, if that is set; `at` is the step (from 1) to look at when it rests."""
 
     def __init__(self, prompt: Prompt, choices: Choices) -> None:
         self.prompt, self.choices = prompt, choices
         self.steps: list[GenerationStep] = []
         self.compared: dict[int, Comparison] = {}
         self.running = self.done = False
+        self.goal: int | None = None
+        self.at: int | None = None
         self.error: WorkbenchError | None = None
         self._again: tuple[int, Trace] | None = None
         self._busy = threading.Lock()  # a page's run may begin while a fragment's is still in the middle of a step
@@ -97,6 +100,9 @@ class Run:
                 self.done = True
             except WorkbenchError as problem:
                 self.error, self.done = problem, True
+            if len(self.steps) == self.goal:
+                self.goal, self.running = None, False
+                break
             if time.monotonic() >= until:
                 break
         if self.steps:
@@ -162,10 +168,12 @@ def look() -> Shown:
     except WorkbenchError as problem:
         error = problem
     loading = prompt is None and error is None
-    if prompt is None and run is None:
-        prompt = sources.prompt(Bench(example=page.example))
     if prompt is not None and (run is None or run.prompt.key != prompt.key):
-        run = opened(prompt)
+        run = opened(prompt, *(_asked(key) for key in bench_module.STEPS))
+    elif run is None:
+        stand_in = sources.prompt(Bench(example=page.example))
+        assert stand_in is not None
+        run = opened(stand_in)
     assert run is not None
     config = run.prompt.decoder.config
     have = sources.Extent(config.layers, config.heads, run.prompt.ids.shape[0])
@@ -179,12 +187,23 @@ def chosen() -> Choices:
     return Choices(*(type(default)(bench_module.held(key, default)) for key, default in Choices()._asdict().items()))
 
 
-def opened(prompt: Prompt) -> Run:
-    """A new run of this prompt, with its first steps made unless the prompt is long."""
+def _asked(key: str) -> int | None:
+    """What the address says of a run that is yet to be opened, once."""
+    found: int | None = bench_module.recall(key)
+    bench_module.remember(key, None)
+    return found
+
+
+def opened(prompt: Prompt, made: int | None = None, at: int | None = None) -> Run:
+    """A new run of this prompt, with its first steps made unless the prompt is long; or with `made` of them, `at` being
+    the one looked at. What takes long goes on by itself from there."""
     run = Run(prompt, chosen())
-    if prompt.ids.shape[1] <= MAX_TRACE_TOKENS:
-        while len(run.steps) < OPENING and not run.done:
-            run.advance()
+    run.at = at
+    at_once = OPENING if made is None else made
+    if prompt.ids.shape[1] > MAX_TRACE_TOKENS or (prompt.source == "live" and at_once > OPENING):
+        run.goal, run.running, at_once = made, bool(made), 0
+    while len(run.steps) < at_once and not run.done:
+        run.advance()
     bench_module.remember("run", run)
     bench_module.remember("run-newest", True)
     return run
@@ -200,13 +219,15 @@ def _step(run: Run) -> None:
 
 
 def _run(run: Run, running: bool) -> None:
-    run.running = running
+    run.running, run.goal = running, None
 
 
 def fragment(lab: Callable[[], None]) -> None:
     """Draw a page's lab; again and again while the run goes on by itself."""
     run = bench_module.recall("run")
-    st.fragment(lab, run_every=TICK if run is not None and run.running else None)()
+    ticking = run is not None and run.running
+    bench_module.remember("ticking", ticking)
+    st.fragment(lab, run_every=TICK if ticking else None)()
 
 
 def tick(run: Run) -> None:
@@ -215,8 +236,8 @@ def tick(run: Run) -> None:
     if run.running:
         run.advance(MOMENT if run.prompt.source == "live" else 0)
         bench_module.remember("run-newest", True)
-        if not run.running:
-            st.rerun()
+    if run.running != bench_module.recall("ticking"):
+        st.rerun()
 
 
 def controls(run: Run) -> int | None:
@@ -232,12 +253,13 @@ def controls(run: Run) -> int | None:
             _settings(run)
         newest = bool(bench_module.recall("run-newest"))
         bench_module.remember("run-newest", False)
-        place = None
-        if run.steps:
-            if len(run.steps) > 1:
-                st.caption(_("Step looked at:"), width="content")
-            with st.container(width=260):
-                place = bench_module.place_of(_("Step looked at"), len(run.steps), newest=newest)
+        if run.at is not None and not run.running:
+            bench_module.look_at(run.at)
+            run.at, newest = None, False
+        if len(run.steps) > 1:
+            st.caption(_("Step looked at:"), width="content")
+        with st.container(width=260):
+            place = bench_module.place_of(_("Step looked at"), len(run.steps), newest=newest, opening=OPENING)
     if run.choices != chosen():
         st.caption(_("What is shown was made with other settings. Start over to use the new ones."))
     if run.error is not None:

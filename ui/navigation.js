@@ -19,9 +19,56 @@ function onKey(event) {
   link.click();
 }
 
+// Streamlit makes an entry of the browser's history of every change of the address. Two kinds change the present entry
+// instead. What the app writes right after a link was followed, to an address without a language, belongs to the entry
+// of that link: one Back then leads away. And the steps of a run are too many to be walked back through.
+const STEPS = ["made", "at"];
+
+function withoutSteps(address) {
+  const url = new URL(address, location.href);
+  for (const key of STEPS) url.searchParams.delete(key);
+  url.searchParams.sort();
+  return url.href;
+}
+
+function keepHistoryShort() {
+  if (Object.hasOwn(history, "pushState")) return;
+  history.pushState = (state, title, url) => {
+    const followed = new URL(url, location.href).pathname === location.pathname
+      && !new URLSearchParams(location.search).has("lang");
+    const joins = followed || withoutSteps(url) === withoutSteps(location.href);
+    History.prototype[joins ? "replaceState" : "pushState"].call(history, state, title, url);
+  };
+}
+
+// A formula or a table that is too wide for its place scrolls there, and not every browser lets keys reach such a place.
+const WIDE = ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table";
+const SOON = 200;
+let waiting;
+
+function reachSoon() {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    for (const place of document.querySelectorAll(WIDE)) {
+      if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+      else place.removeAttribute("tabindex");
+    }
+  }, SOON);
+}
+
+const changes = new MutationObserver(reachSoon);
+
 export default function () {
+  keepHistoryShort();
   document.addEventListener("keydown", onKey);            // the same function: added once, however often this runs
   document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
   for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
-  return () => document.removeEventListener("keydown", onKey);
+  changes.observe(document.body, { childList: true, subtree: true });
+  window.addEventListener("resize", reachSoon);
+  reachSoon();
+  return () => {
+    document.removeEventListener("keydown", onKey);
+    window.removeEventListener("resize", reachSoon);
+    changes.disconnect();
+  };
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -31,6 +31,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+expect.set_options(timeout=20_000)  # two browsers and two servers may share one core with each other
 LOCAL = {"127.0.0.1", ""}  # "" is a data: or blob: address
 
 
@@ -92,6 +93,12 @@ def app_url(serve: Callable[[Path], str], browser: Browser) -> str:
         page.goto(address)
         page.locator("[data-testid=stSidebarNav] a").first.wait_for()
     return address
+
+
+@pytest.fixture(scope="session")
+def url(serve: Callable[[Path], str]) -> str:
+    """The address of the app as `make run` starts it."""
+    return serve(ROOT / "serve.py")
 
 
 @pytest.fixture(scope="session")

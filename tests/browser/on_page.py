@@ -113,9 +113,10 @@ def wait_for_slice(
 
 
 def unfold(page: Page, key: str) -> Locator:
-    """Open a folded section of the page and return it."""
+    """Open a folded section of the page, wait until something stands in it, and return it."""
     section = page.locator(f".st-key-open-{key}")
-    section.locator("summary").click()
+    section.locator("summary").first.click()
+    expect(section.locator("[data-testid=stExpanderDetails] > *").first).to_be_visible()
     return section
 
 
@@ -145,6 +146,7 @@ def settled(page: Page) -> None:
 
 def serious(page: Page) -> list[str]:
     """Serious and critical findings of axe in what this app draws: rule, and where."""
+    page.wait_for_timeout(300)  # places that scroll come into the order of the Tab key a moment after the last change
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [f"{rule['id']}: {node['target']}: {node['html'][:120]}" for rule in found
             if rule["impact"] in ("serious", "critical") for node in rule["nodes"]

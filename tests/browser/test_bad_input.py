@@ -14,17 +14,10 @@ from core import live, toy, worked
 from core.toy import ToySizes
 from tests.browser.on_page import cell, fill, settled, unfold, visit, wait_for_slice
 
-ROOT = Path(__file__).parents[2]
 Q = "blocks.0.q"
 SCRIPT = "<img src=x onerror='window.hit=1'><script>window.hit=1</script>"
 NOT_NUMBERS = ["NaN", "inf", "-Infinity", "1e400", "1e39", "two", "1,5", "0x10", "", "٣", "1 2", "<b>1</b>"]
 ALERT = "[data-testid=stAlert]"
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def unharmed(page: Page) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from core import ledger
@@ -17,7 +15,6 @@ from core.ledger import Workload
 from tests.browser.on_page import choose, fill, settled, unfold
 from ui.theme import quantity
 
-ROOT = Path(__file__).parents[2]
 LLAMA = Workload(PRESETS["llama-2-7b"], 1, 2048)
 SECTIONS = ("crossover", "sharing", "fused", "savings", "machine", "wrong", "code", "share", "predict")
 # Where the marker of the present batch stands on the roofline, in pixels from the left.
@@ -25,12 +22,6 @@ DIAMOND = """() => {
     const marks = document.querySelectorAll(".st-key-roofline .scatterlayer .trace:nth-child(3) .point");
     return marks.length === 1 ? marks[0].getBoundingClientRect().x : null;
 }"""
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -120,18 +111,6 @@ def test_the_machine_is_measured_once_for_everyone(open_page: Callable[..., Page
     other = visit(open_page(), f"{url}/cost?lang=zh&device=here")
     expect(other.locator(".st-key-device").get_by_role("combobox")).to_have_value("这台机器（实测）")
     expect(unfold(other, "machine").locator(".ledger tbody tr")).to_have_count(6)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/cost?lang=en")
-    for key in SECTIONS:
-        unfold(page, key)
-        settled(page)
-    found = Axe().run(page, context="[data-testid=stMain]", options={"runOnly": ["wcag2a", "wcag2aa"]})
-    problems = [(problem["id"], [node["target"] for node in problem["nodes"]])
-                for problem in found.response["violations"]]
-    assert not problems
 
 
 @pytest.mark.parametrize("notation", ["d0", "hf"])

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from core import embedding, rows, worked
 from core.toy import ToySizes, toy
-from tests.browser.on_page import STRINGS, SWEEP, choose, dock, edit, serious, settled, unfold, wait_for_slice
+from tests.browser.on_page import STRINGS, SWEEP, choose, dock, edit, settled, unfold, wait_for_slice
 from ui.theme import format_number
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app with its start-up step."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -190,20 +179,3 @@ def test_an_id_outside_the_table_is_told_in_three_voices(page: Page, url: str) -
     expect(section).to_contain_text("NumPy")
     expect(section).to_contain_text("refused")
     expect(section).to_contain_text("token id -1 is outside 0..11")
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_on_a_phone_the_page_does_not_scroll_sideways(
-    open_page: Callable[..., Page], url: str, lang: str,
-) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 844}), f"{url}/embedding?lang={lang}")
-    settled(page)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/embedding?lang=en")
-    settled(page)
-    assert serious(page) == []

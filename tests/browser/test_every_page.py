@@ -1,4 +1,5 @@
-"""What holds for every page of a stage, with all its sections open: axe finds nothing serious, a phone fits it."""
+"""What holds for every page of a stage with all its sections open: axe finds nothing serious, nothing scrolls sideways;
+and what a page is about is seen at once."""
 
 from __future__ import annotations
 
@@ -8,46 +9,58 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.on_page import serious, settled, sideways
+from tests.browser.on_page import serious, settled, sideways, unfold
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["projections", "mask", "mixing"]  # scores has such tests of its own
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
+SLUGS = sorted(path.stem for path in ROOT.glob("pages/*/*.py") if path.stem != "home")
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
 def opened(page: Page, address: str) -> Page:
     """The page with every section unfolded."""
+    visit(page, address)
+    names: list[str] = page.locator("[class*=st-key-open-]").evaluate_all(
+        r"nodes => nodes.map(node => /st-key-open-(\S+)/.exec(node.className)[1])")
+    assert names
+    for name in names:
+        unfold(page, name)
+        settled(page)
+    return page
+
+
+def visit(page: Page, address: str) -> Page:
     page.goto(address)
-    page.locator("[role=gridcell]").first.wait_for()
-    settled(page)
-    sections = page.locator("[class*=st-key-open-]")
-    for number in range(sections.count()):
-        sections.nth(number).locator("summary").first.click()
-        expect(sections.nth(number).locator("[data-testid=stExpanderDetails] > *").first).to_be_visible()
+    expect(page.locator("[class*=st-key-open-]").last).to_be_visible(timeout=60_000)
     settled(page)
     return page
 
 
-@pytest.mark.parametrize(("scheme", "lang"), [("light", "en"), ("dark", "zh")])
-@pytest.mark.parametrize("slug", PAGES)
-def test_axe_finds_nothing_serious(
-    open_page: Callable[..., Page], url: str, slug: str, scheme: str, lang: str,
+@pytest.mark.parametrize(("scheme", "lang", "size", "source"), [
+    ("light", "en", WIDE, "worked"), ("dark", "zh", PHONE, "toy")], ids=["wide", "phone"])
+@pytest.mark.parametrize("slug", SLUGS)
+def test_with_all_open_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
+    open_page: Callable[..., Page], url: str, slug: str, scheme: str, lang: str, size: dict[str, int], source: str,
 ) -> None:
-    page = opened(open_page(color_scheme=scheme), f"{url}/{slug}?lang={lang}&example=block")
-    assert serious(page) == []
-
-
-@pytest.mark.parametrize(("scheme", "parts"), [("light", "example=block"), ("dark", "source=toy&T=12&D=24&H=3&Hkv=3")])
-@pytest.mark.parametrize("slug", PAGES)
-def test_a_phone_never_scrolls_the_page_sideways(
-    open_page: Callable[..., Page], url: str, slug: str, scheme: str, parts: str,
-) -> None:
-    phone = open_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    page = opened(phone, f"{url}/{slug}?lang=en&{parts}")
+    sizes = "&T=12&D=24&H=4&Hkv=2" if source == "toy" else ""
+    page = opened(open_page(color_scheme=scheme, viewport=size), f"{url}/{slug}?lang={lang}&source={source}{sizes}")
     assert sideways(page) == [0, 0, 0]
     assert serious(page) == []
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_live_model_s_wide_tensors_fit_a_phone(open_page: Callable[..., Page], url: str, slug: str) -> None:
+    page = visit(open_page(viewport=PHONE), f"{url}/{slug}?lang=en&source=live&text=A+small+red+fox.")
+    expect(page.locator(".strip").first).to_contain_text("576", timeout=60_000)
+    settled(page)
+    assert sideways(page) == [0, 0, 0]
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_first_view_holds_formula_equation_and_dock(page: Page, url: str, slug: str) -> None:
+    visit(page, f"{url}/{slug}?lang=en")
+    for found in (page.locator(".st-key-formula"), page.locator(".dock .main")):
+        if found.count():
+            box = found.first.bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] < WIDE["height"]

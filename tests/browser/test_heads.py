@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from core import derive, heads, heads_practice, sharing, worked
 from core.trace import Trace
 from tests.browser.on_page import SWEEP, cell, choose, dock, edit, settled, unfold
-from tests.browser.test_scores import serious
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 BLOCK = worked.block()
 TOKENS, HEADS, WIDTH = 4, 2, 2
 Q, Z, O = "blocks.0.q_proj", "blocks.0.concat", "blocks.0.attn_out"  # noqa: E741
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -256,48 +246,6 @@ def test_the_switch_moves_picture_digits_and_bytes_without_a_new_page(page: Page
     expect(page.locator("[data-name='product'] [role=gridcell]")).to_have_text(
         [format_number(float(value), 3) for value in found.trace["blocks.0.context"].flatten()])
     assert "kvheads=1" in page.url
-
-
-@pytest.mark.parametrize(("slug", "sections"), [
-    ("heads", ("maps", "columns", "added", "memory", "sizes", "promise", "wrong", "code")),
-    ("sharing", ("weights", "choices", "sizes", "wrong", "code"))])
-@pytest.mark.parametrize(("scheme", "lang"), [("light", "en"), ("dark", "zh")])
-def test_axe_finds_nothing_serious(
-    open_page: Callable[..., Page], url: str, slug: str, sections: tuple[str, ...], scheme: str, lang: str,
-) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/{slug}?lang={lang}&source=toy&H=4&Hkv=2")
-    for key in sections:
-        unfold(page, key).locator("details[open], [data-testid=stExpanderDetails]").first.wait_for()
-    page.locator("[data-name='difference']").wait_for()
-    settled(page)
-    assert serious(page) == []
-
-
-@pytest.mark.parametrize("address", [
-    "heads?example=block", "heads?source=toy&H=4&way=viewed", "sharing?source=toy&H=8&Hkv=4&D=16"])
-def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str, address: str) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 844}), f"{url}/{address}&lang=en")
-    for key in ("wrong", "code"):
-        unfold(page, key)
-    page.locator("[data-testid=stCode]").first.wait_for()
-    settled(page)
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]
-
-
-@pytest.mark.parametrize("slug", ["heads", "sharing"])
-def test_the_first_view_holds_formula_equation_and_dock(page: Page, url: str, slug: str) -> None:
-    visit(page, f"{url}/{slug}?lang=en")
-    for found in (page.locator(".st-key-formula"), page.locator(".dock .main").first):
-        assert bottom(found) < 800
-
-
-def bottom(found: Locator) -> float:
-    box = found.bounding_box()
-    assert box is not None
-    return box["y"] + box["height"]
 
 
 def test_a_pinned_number_is_in_view_in_every_shape(page: Page, url: str) -> None:

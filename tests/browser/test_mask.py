@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from core import masks, mistakes, ops, worked
 from tests.browser.on_page import choose, digits, settled, unfold, visit, wait_for_slice
 from ui.theme import format_number
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app with its start-up step."""
-    return serve(ROOT / "serve.py")
 
 
 def numbers(page: Page, name: str) -> list[str]:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import matmul, worked
-from tests.browser.on_page import SWEEP, choose, dock, fill, serious, settled, unfold
+from tests.browser.on_page import SWEEP, choose, dock, fill, settled, unfold
 from ui.theme import format_number
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app with its start-up step."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -145,19 +134,3 @@ def test_a_question_hides_its_cell(page: Page, url: str) -> None:
     section.locator("input").fill(str(float((left @ right)[2, 0])))
     section.locator("[data-testid=stFormSubmitButton] button").first.click()
     expect(page.locator(".cell.secret")).to_have_count(0)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_on_a_phone_the_page_does_not_scroll_sideways(
-    open_page: Callable[..., Page], url: str, lang: str,
-) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 844}),
-                 f"{url}/matmul?lang={lang}&left=[2,1,3,2]&right=[1,3,2,4]")
-    assert main(page).evaluate("node => node.scrollWidth - node.clientWidth") <= 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/matmul?lang=en&left=[3,2]&right=[3,4]")
-    settled(page)
-    assert serious(page) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -24,14 +23,7 @@ from tests.browser.on_page import (
 )
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 A, V, AV = "blocks.0.weights", "blocks.0.v", "blocks.0.context"
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -167,15 +159,3 @@ def test_the_live_model_mixes_its_real_values(page: Page, url: str) -> None:
     fill(page, "row", "4")
     expect(page.locator("[data-name='blend']")).to_have_attribute("aria-colcount", "64")
     assert page.locator(".frame.editable").count() == 0
-
-
-def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 800}), f"{url}/mixing?lang=en&example=block")
-    for key in ("blend", "chain", "wrong", "code"):
-        unfold(page, key)
-    page.locator("[data-name='difference']").wait_for()
-    settled(page)
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]

@@ -1,24 +1,13 @@
-"""Previous and next by key: the links of the header, never while typing, and the bench stays as it is."""
+"""Previous and next by key: the links of the header, never while typing, the bench stays as it is. And one Back."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from core import worked
-from tests.browser.on_page import cell, dock, edit, settled, switch, unfold, wait_for_slice
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
+from tests.browser.on_page import cell, digits, dock, edit, settled, switch, unfold, wait_for_slice
 
 
 def visit(page: Page, address: str) -> Page:
@@ -106,3 +95,55 @@ def test_the_links_say_their_keys(page: Page, url: str) -> None:
         expect(link).to_have_attribute("aria-keyshortcuts", key)
         link.hover()
         expect(page.get_by_role("tooltip").last).to_contain_text(key)
+
+
+def test_one_back_leads_to_the_page_before(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&example=block&head=2&decimals=4")
+    choose_page(page, "Mask")
+    expect_page(page, "mask")
+    choose_page(page, "Mixing")
+    expect_page(page, "mixing")
+    for slug in ("mask", "scores"):
+        page.go_back()
+        expect_page(page, slug)
+        assert all(part in page.url for part in ("example=block", "head=2", "decimals=4"))
+    for slug in ("mask", "mixing"):
+        page.go_forward()
+        expect_page(page, slug)
+    assert page.evaluate("window.sameDocument")
+
+
+def test_back_still_undoes_what_was_done_on_the_page(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&example=block")
+    choose_page(page, "Mixing")
+    expect_page(page, "mixing")
+    cell(page, "blocks.0.context", 3, 1).click()
+    page.wait_for_url("**pin=context.3.1**")
+    settled(page)
+    page.go_back()
+    expect(page).not_to_have_url(re.compile("pin="))
+    expect_page(page, "mixing")
+    page.go_back()
+    expect_page(page, "scores")
+
+
+def test_the_steps_of_a_run_are_kept_by_a_reload_and_are_one_step_of_the_history(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en")
+    choose_page(page, "Generation")
+    expect_page(page, "generation")
+    for made in (3, 4, 5):
+        page.locator(".st-key-run-step button").click()
+        page.wait_for_url(f"**made={made}**")
+        settled(page)
+    seen = digits(page), page.locator("div.text").inner_text()
+    page.reload()
+    expect(page.locator("div.text")).to_have_text(re.compile("chosen next"))
+    expect_page(page, "generation")
+    assert (digits(page), page.locator("div.text").inner_text()) == seen
+    page.go_back()
+    expect_page(page, "scores")
+
+
+def choose_page(page: Page, title: str) -> None:
+    """Follow a link of the menu."""
+    page.locator("[data-testid=stSidebarNavLink]").get_by_text(title, exact=True).click()

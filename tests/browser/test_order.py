@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,16 +11,7 @@ from playwright.sync_api import Page, expect
 from core import live, order, order_practice, worked
 from core.order import Reordered
 from tests.browser.on_page import SWEEP, choose, settled, unfold
-from tests.browser.test_scores import serious
 from ui.theme import format_number
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -151,20 +141,3 @@ def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> N
     seen = page.locator("[data-name='found'] [role=gridcell]").first.get_attribute("aria-label") or ""
     assert float(seen.rsplit(": ", 1)[1].replace("−", "-")) == pytest.approx(float(found.found[0, 0, 0]), abs=1e-4)
     expect(page.locator(".st-key-formula annotation").last).to_contain_text("(PX) = P")
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_and_a_phone_never_scrolls_sideways(
-    open_page: Callable[..., Page], url: str, scheme: str, lang: str,
-) -> None:
-    page = visit(open_page(color_scheme=scheme, viewport={"width": 390, "height": 800}),
-                 f"{url}/order?lang={lang}&sight=causal")
-    unfold(page, "wrong")
-    page.locator("[data-name='wrong']").wait_for()
-    settled(page)
-    assert serious(page) == []
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.on_page import settled, sideways, switch
 
-ROOT = Path(__file__).parents[2]
 PAGES = ["projections", "scores", "mask", "mixing"]
 # Where things stand in pixels from the top: the title, the formula, the first equation and its dock, the screen's end.
 FIRST_VIEW = """() => {
@@ -22,12 +20,6 @@ FIRST_VIEW = """() => {
     return [0, top(title), bottom(title), top(formula), bottom(formula), top(eq), bottom(eq), top(dock), bottom(dock),
         innerHeight];
 }"""
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:

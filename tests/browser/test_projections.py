@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -15,14 +13,7 @@ from core.trace import Trace
 from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 X, K = "blocks.0.in", "blocks.0.k"
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -166,15 +157,3 @@ def test_the_live_model_shows_its_real_rows_and_the_window_moves(page: Page, url
     page.reload()  # the address brings the window back
     expect(wide.locator("[aria-colindex='449']").first).to_be_visible(timeout=60_000)
     assert page.locator(".frame.editable").count() == 0
-
-
-def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 800}), f"{url}/projections?lang=en&example=block")
-    for key in ("moved", "layouts", "wrong", "code"):
-        unfold(page, key)
-    page.locator("[data-name='difference']").wait_for()
-    settled(page)
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,17 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, live, meetings, rotation, rotation_practice, stretch, worked
 from core.trace import Trace
 from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, settled, unfold, wait_for_slice
-from tests.browser.test_scores import serious
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 Q, Q_ROT, K, K_ROT = (f"blocks.0.{short}" for short in ("q", "q_rot", "k", "k_rot"))
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 def visit(page: Page, address: str) -> Page:
@@ -271,23 +262,6 @@ def test_an_example_without_rotation_keeps_its_place_and_an_unsound_address_is_d
     assert "example=single_head" in page.url
     visit(page, f"{url}/rope?lang=en&moved=9999&base=-3&turned=7&pairing=x&scaling=y&factor=0")
     wait_for_slice(page, worked.rope_pairs(), Q_ROT)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_and_a_phone_never_scrolls_sideways(
-    open_page: Callable[..., Page], url: str, scheme: str, lang: str,
-) -> None:
-    page = visit(open_page(color_scheme=scheme, viewport={"width": 390, "height": 800}), f"{url}/rope?lang={lang}")
-    for key in ("speeds", "distance", "pairings", "cache", "wrong"):
-        unfold(page, key)
-    page.locator("[data-name='wrong']").wait_for()
-    settled(page)
-    assert serious(page) == []
-    blocks = "[data-testid=stMain], [data-testid=stMainBlockContainer]"
-    wide = page.evaluate("""(blocks) => [document.scrollingElement, ...document.querySelectorAll(blocks)].map(
-        (node) => node.scrollWidth - node.clientWidth)""", blocks)
-    assert wide == [0, 0, 0]
 
 
 def test_the_first_view_holds_equation_hands_and_dock(page: Page, url: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -22,9 +21,7 @@ from tests.browser.on_page import (
     fill,
     projection_frames,
     scores_frames,
-    serious,
     settled,
-    sideways,
     switch,
     unfold,
     visit,
@@ -32,14 +29,7 @@ from tests.browser.on_page import (
 )
 from ui.theme import format_number
 
-ROOT = Path(__file__).parents[2]
 NO_LABELS: tuple[str, ...] = ()
-
-
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
 
 
 EXAMPLES: dict[str, tuple[Callable[[], Trace], int, int]] = {
@@ -291,26 +281,3 @@ def test_another_language_changes_the_words_and_nothing_else(page: Page, url: st
     expect(page.get_by_role("status", name="Arithmetic")).to_be_visible()
     settled(page)
     assert page.locator("[data-testid=stMain]").inner_text() == words
-
-
-@pytest.mark.parametrize(("scheme", "lang"), [("light", "en"), ("dark", "zh")])
-def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str, lang: str) -> None:
-    page = visit(open_page(color_scheme=scheme), f"{url}/scores?lang={lang}&example=block")
-    for key in ("from", "predict", "wrong", "code", "share"):
-        unfold(page, key).locator("details[open], [data-testid=stExpanderDetails]").first.wait_for()
-    page.locator("[data-name='difference']").wait_for()
-    settled(page)
-    assert serious(page) == []
-    assert serious(visit(page, f"{url}/?lang={lang}")) == []
-
-
-@pytest.mark.parametrize("parts", ["example=block", "source=toy&T=12", "source=live"])
-def test_a_phone_never_scrolls_the_page_sideways(open_page: Callable[..., Page], url: str, parts: str) -> None:
-    page = visit(open_page(viewport={"width": 390, "height": 800}), f"{url}/scores?lang=en&{parts}")
-    if parts != "example=block":
-        expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible(timeout=60_000)
-    for key in ("code", "share") if parts == "source=live" else ("from", "wrong", "code", "share"):
-        unfold(page, key)
-    page.locator("[data-testid=stFileUploader]").wait_for()
-    settled(page)
-    assert sideways(page) == [0, 0, 0]

@@ -32,12 +32,6 @@ ROOT = Path(__file__).parents[2]
 Q = "blocks.0.q"
 
 
-@pytest.fixture(scope="session")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app as `make run` starts it."""
-    return serve(ROOT / "serve.py")
-
-
 def pinned(page: Page) -> str | None:
     """The label of the pinned cell of the first equation."""
     found = page.locator(".cell.pinned")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -13,21 +12,14 @@ from core import live, tokens_practice, worked
 from core.live import Live
 from core.live.merges import Merger, PreToken
 from core.toy_text import ToyTokenizer
-from tests.browser.on_page import serious, settled, unfold
+from tests.browser.on_page import settled, unfold
 
-ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
 MIXED = worked.TEXTS["d1"]
 RUNGS = """() => {
     const host = [...document.querySelectorAll("*")].find((node) => node.shadowRoot?.querySelector(".merging"));
     return [...host.shadowRoot.querySelectorAll(".rung")].map((rung) => [...rung.children].map((n) => n.textContent));
 }"""
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[[Path], str]) -> str:
-    """The address of the app with its start-up step."""
-    return serve(ROOT / "serve.py")
 
 
 @pytest.fixture(scope="module")
@@ -214,22 +206,3 @@ def test_typed_text_is_put_in_as_text(page: Page, url: str) -> None:
     page.goto(f"{url}/tokens?lang=en&source=toy&cut=characters&sample={quote('<b onclick=x>&amp;')}")
     page.locator(".chip").first.wait_for()
     assert "".join(label for label, _token in chips(page)) == "<b␣onclick=x>&amp;"
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_on_a_phone_the_page_does_not_scroll_sideways(
-    open_page: Callable[..., Page], url: str, lang: str,
-) -> None:
-    page = open_page(viewport={"width": 390, "height": 844})
-    page.goto(f"{url}/tokens?lang={lang}&source=live")
-    page.locator(".rung").first.wait_for(timeout=60_000)
-    settled(page)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = visit(open_page(color_scheme=scheme), url, MIXED)
-    settled(page)
-    assert serious(page) == []

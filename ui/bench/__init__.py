@@ -12,6 +12,7 @@ from ui.bench.controls import (
     example_choice,
     fits_toy,
     fraction,
+    look_at,
     map_held,
     map_size,
     mask_choice,
@@ -53,6 +54,7 @@ from ui.bench.limits import (
     SAVED,
     SIZE_LETTERS,
     SOURCES,
+    STEPS,
     UNPINNED,
 )
 from ui.bench.location import (
@@ -99,6 +101,7 @@ __all__ = [
     "SAVED",
     "SIZE_LETTERS",
     "SOURCES",
+    "STEPS",
     "UNPINNED",
     "Bench",
     "all_edits",
@@ -117,6 +120,7 @@ __all__ = [
     "fitting",
     "fraction",
     "held",
+    "look_at",
     "map_held",
     "map_size",
     "mask_choice",

@@ -105,15 +105,25 @@ def switch(label: str, key: str, *, on: bool, where: Any = st, **more: Any) -> b
     return bool(where.toggle(label, value=on, key=key, bind="query-params", persist_state="session", **more))
 
 
-def place_of(label: str, count: int, *, newest: bool) -> int:
-    """Which of `count` things done so far is looked at, from 0: a slider that jumps to the last when `newest`."""
+def place_of(label: str, count: int, *, newest: bool, opening: int) -> int | None:
+    """Which of `count` things done so far is looked at, from 0, None where there are none: a slider that jumps to the
+    last when `newest`. The address holds both, unless it is the last of as many as are done in the beginning."""
+    if not count:
+        write({"made": "0", "at": ""})
+        return None
     held = st.session_state.get("_place", count)
     if newest or not 1 <= held <= count:
         held = count
     st.session_state["_place"] = held
     if count > 1:
         held = st.slider(label, min_value=1, max_value=count, step=1, key="_place", label_visibility="collapsed")
+    write({"made": str(count) if count != opening else "", "at": str(held) if held != count else ""})
     return int(held) - 1
+
+
+def look_at(place: int) -> None:
+    """Choose what `place_of` looks at, from 1, before it is drawn."""
+    st.session_state["_place"] = place
 
 
 def typed(label: str, key: str, default: str, *, longest: int, where: Any = st, **more: Any) -> str:

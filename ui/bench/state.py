@@ -28,6 +28,7 @@ from ui.bench.limits import (
     SAVED,
     SIZE_LETTERS,
     SOURCES,
+    STEPS,
     SWITCHES,
     UNPINNED,
 )
@@ -97,7 +98,10 @@ def begin(locale: str | None) -> list[str]:
         st.session_state["_order"] = unpack_order(raw)
         if raw and st.session_state["_order"] is None:
             notices.append("unknown_choice")
-    unsound = [key for key in (*NUMBERS, *FRACTIONS, *SWITCHES) if arrived(key) and not sound(key)]
+    came = [key for key in (*NUMBERS, *FRACTIONS, *SWITCHES) if arrived(key)]
+    unsound = [key for key in came if not sound(key)]
+    for key in set(STEPS).intersection(came):
+        remember(key, early(key, 0) if st.query_params.get(key) and key not in unsound else None)
     if unsound:
         drop(unsound)
         notices.append("unknown_choice")
