@@ -35,8 +35,8 @@ def sinusoidal(length: int, width: int) -> Tensor:
     """
     if length < 1 or width < 2 or width % 2:
         raise ShapeError("a sinusoidal table needs at least one row and an even width", table=(length, width))
-    exponent = torch.arange(0, width, 2, dtype=torch.float64) / width  # (D/2,)
-    angle = torch.arange(length, dtype=torch.float64)[:, None] * 10000.0**-exponent  # (T, D/2)
+    exponent = torch.arange(0, width, 2, dtype=torch.float64, device="cpu") / width  # (D/2,)
+    angle = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * 10000.0**-exponent  # (T, D/2)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).float()  # (T, D)
 
 

@@ -86,8 +86,8 @@ def sliding_window_mask(t_q: int, t_k: int, window: int) -> Tensor:
 def _band(t_q: int, t_k: int, window: int | None) -> Tensor:
     if t_q < 1 or t_k < t_q:
         raise ShapeError("there must be at least one query, and a key for each", scores=(t_q, t_k))
-    query = torch.arange(t_k - t_q, t_k)[:, None]  # (Tq, 1) positions
-    key = torch.arange(t_k)[None, :]  # (1, Tk)
+    query = torch.arange(t_k - t_q, t_k, device="cpu")[:, None]  # (Tq, 1) positions
+    key = torch.arange(t_k, device="cpu")[None, :]  # (1, Tk)
     allowed = key <= query
     if window is not None:
         allowed &= key > query - window

@@ -31,7 +31,7 @@ def frequencies(rotary_dim: int, base: float = 10000.0, scaling: Mapping[str, An
     factor = _setting(scaling, "factor") if scaling is not None and kind != "default" else 1.0
     if kind == "ntk" and rotary_dim > 2:
         base = base * factor ** (rotary_dim / (rotary_dim - 2))
-    exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64) / rotary_dim  # (Dr/2,)
+    exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64, device="cpu") / rotary_dim  # (Dr/2,)
     theta = base**-exponent
     if kind == "linear":
         return theta / factor

@@ -79,7 +79,7 @@ def distribution(
 def draw(steps: SamplingSteps, u: Tensor | float) -> Tensor:
     """The token at `u` in [0, 1), one number or (B,): probabilities laid end to end in the order of the vocabulary, the
     first token whose cumulative sum exceeds u -> ids () or (B,). Raises SettingOutOfRange for another u."""
-    point = torch.as_tensor(u, dtype=torch.float64)
+    point = torch.as_tensor(u, dtype=torch.float64, device=u.device if isinstance(u, Tensor) else "cpu")
     if not bool(((point >= 0) & (point < 1)).all()):
         raise SettingOutOfRange("u", u, "0 ≤ u < 1")
     if steps.settings.temperature == 0:
@@ -101,7 +101,7 @@ def draws(steps: SamplingSteps, n: int, seed: int) -> Tensor:
 
 def uniform(generator: torch.Generator, *shape: int) -> Tensor:
     """Float64 numbers in [0, 1), drawn on the CPU so that a seed means the same on every device."""
-    return torch.rand(shape, generator=generator, dtype=torch.float64)
+    return torch.rand(shape, generator=generator, dtype=torch.float64, device="cpu")
 
 
 def check_settings(settings: Settings) -> Settings:
