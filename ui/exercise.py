@@ -13,6 +13,11 @@ from ui.i18n import _
 _LONGEST_ANSWER = 32
 
 
+def held_back() -> None:
+    """Said where the right numbers would stand, while a question is open."""
+    st.caption(_("Answer or skip the question first: the right numbers stand here."))
+
+
 class Exercise:
     """Questions about the numbers at `place` (source, scope, layer, batch, head); another place closes the open one.
 
@@ -32,9 +37,12 @@ class Exercise:
             return None
         return self._make(bench_module.recall(f"{self._key}-number", 0))
 
-    def draw(self, ask: Callable[[Question], str], reveal: Callable[[Question], str], words: Mapping[str, str]) -> None:
+    def draw(
+        self, ask: Callable[[Question], str], reveal: Callable[[Question], str], own: Mapping[str, str] | None = None,
+    ) -> None:
         """The question with a field for the answer, or a button that opens one; `ask` and `reveal` word a question and
-        its answer, `words` the verdicts."""
+        its answer, `own` the verdicts that only these questions have."""
+        words = _verdicts() | dict(own or {})
         question = self.question
         if question is None:
             verdict = bench_module.recall(f"{self._key}-verdict")
@@ -68,3 +76,9 @@ class Exercise:
         bench_module.remember(f"{self._key}-number", bench_module.recall(f"{self._key}-number", 0) + 1)
         bench_module.remember(f"{self._key}-verdict", f"{verdict} {answer}")
         st.rerun(scope="fragment")
+
+
+def _verdicts() -> dict[str, str]:
+    return {"right": _("Right."), "sign": _("The size is right, the sign is not."),
+            "close": _("Close, but not to {count} decimals.").format(count=bench_module.current().decimals),
+            "wrong": _("No.")}

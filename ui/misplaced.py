@@ -8,6 +8,7 @@ from core import mistakes_cache
 from ui import bench as bench_module
 from ui import cached, equations
 from ui.bench import Bench
+from ui.exercise import held_back
 from ui.generating import Run
 from ui.i18n import _
 from ui.theme import format_number
@@ -18,7 +19,7 @@ def mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
     """Choose a mistake and see what it does to the weights of the head on screen and to the next token; while a
     question is open (`asking`) it waits."""
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     if not cached.fresh(view):
         st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))

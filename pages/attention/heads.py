@@ -9,7 +9,7 @@ from ui import bench as bench_module
 from ui import blocks, equations, frame, headwork, i18n, stacks
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_difference, format_number
@@ -203,16 +203,14 @@ def _predict(view: View, exercise: Exercise) -> None:
             column=question.column + 1, d=d + 1, head=head + 1)
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "interleaved": _("That deals the columns out in turn, like cards. Each head gets neighbouring columns."),
         "from_zero": _("Heads count from one here, and so do columns."),
-        "wrong": _("No."),
     })
 
 
 def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     labels = {"viewed": _("view without transpose"), "unmerged": _("Merging without turning back"),
               "averaged": _("Averaging the weights of all heads"), "added": _("Adding the heads up")}

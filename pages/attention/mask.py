@@ -116,7 +116,7 @@ def _predict(exercise: Exercise) -> None:
     def reveal(question: Question) -> str:
         return _("Token {row} may read {count}.").format(row=question.row + 1, count=int(question.answer))
 
-    exercise.draw(ask, reveal, {"right": _("Right."), "wrong": _("No.")})
+    exercise.draw(ask, reveal)
 
 
 def _look_for(bench: Bench, view: View, where: str) -> None:

@@ -175,7 +175,6 @@ def _predict(bench: Bench, found: Product, exercise: Exercise) -> None:
             row=question.row + 1, column=question.column + 1, value=format_number(question.answer, bench.decimals))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."), "wrong": _("No."), "sign": _("The size is right, the sign is not."),
         "swapped": _("That is the cell on the other side of the diagonal: the row comes first, then the column."),
         "first_term": _("That is only the first product; the others are added to it."),
         "inner": _("The axis that is summed over is gone from the result; you counted it in."),

@@ -9,7 +9,7 @@ from ui import bench as bench_module
 from ui import blocks, equations, figures, frame, theme, views
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_number
@@ -120,14 +120,10 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
     blocks.look_for(sentences)
 
 
-def _asking() -> None:
-    st.caption(_("Answer or skip the question first: the right numbers stand here."))
-
-
 def _blend(bench: Bench, view: View, *, asking: bool) -> None:
     """Sliders for the weights of one row, the blend they make, and the picture."""
     if asking:
-        _asking()
+        held_back()
         return
     count = view.trace[view.name("weights")].shape[-2]
     left, right = st.columns(2)
@@ -187,7 +183,7 @@ def _picture(view: View, plane: blend.Plane, made: blend.Blend, row: int) -> Non
 def _chain(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> None:
     """Every step of one head in one picture; pointing at a cell lights all that it was made from."""
     if asking:
-        _asking()
+        held_back()
         return
     frames, rules = views.chain(view)
     equations.drawn(frames, rules, key="chain", bench=bench, resolved=resolved, view=view, telling=None, pinning=False)
@@ -215,19 +211,15 @@ def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
             row=question.row + 1, key=view.token_name(question.column), value=value)
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "mean": _("That is the plain average of the column of V: each value counts by its weight."),
         "heaviest": _("That is the value of the heaviest key alone: the others count too, by their weights."),
         "transposed": _("That takes a column of A in place of its row: row i of A belongs to row i of AV."),
-        "sign": _("The size is right, the sign is not."),
-        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
-        "wrong": _("No."),
     })
 
 
 def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
     if asking:
-        _asking()
+        held_back()
         return
     labels = {"columns": _("Softmax over the columns"), "transposed": _("Aᵀ × V"),
               "kv_order": _("The wrong KV head")}

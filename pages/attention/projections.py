@@ -9,7 +9,7 @@ from ui import bench as bench_module
 from ui import blocks, equations, frame, i18n, views
 from ui.bench import Bench
 from ui.equation import MAX_SIDE, Pin
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_difference, format_number
@@ -177,20 +177,16 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
             role=question.of.upper(), row=question.row + 1, column=question.column + 1, value=answer)
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "other_role": _("That is the number of another role at this place: each role has its own matrix."),
         "transposed": _("That comes from the transposed matrix: take the row of X and the column of W."),
         "no_bias": _("Almost: the bias is still to be added."),
         "all_heads": _("That is the whole matrix with all its heads; one head has its own columns of it."),
-        "sign": _("The size is right, the sign is not."),
-        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
-        "wrong": _("No."),
     })
 
 
 def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     labels = {"transposed": _("x @ W.T in place of x @ W"), "stale": _("Keeping Q, K, V as if they were parameters"),
               "fused_order": _("Cutting a fused matrix in the wrong order")}

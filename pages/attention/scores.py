@@ -11,7 +11,7 @@ from ui import blocks, figures, frame, i18n, theme
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.equations import compared, drawn, untransposed
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_number
@@ -206,18 +206,14 @@ def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
             value=format_number(question.score, bench.decimals))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "scaled": _("That is S: you already divided by √Dh. QKᵀ is the sum before the division."),
         "swapped": _("That is the score of the other direction: row and column are swapped. The row asks."),
-        "sign": _("The size is right, the sign is not."),
-        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
-        "wrong": _("No."),
     })
 
 
 def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     labels = {"unscaled": _("No division at all"), "model_width": _("÷ √D, the model width"),
               "times_root": _("× √Dh: dividing by Dh^−½")}

@@ -158,10 +158,8 @@ def _predict(view: View, exercise: Exercise) -> None:
         return _("Query head {head} reads KV head {kv}.").format(head=question.row + 1, kv=int(question.answer))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "tiled": _("That deals them out in turn. Neighbours share a KV head: the groups follow one another."),
         "from_zero": _("Heads count from one here."),
-        "wrong": _("No."),
     })
 
 

@@ -201,11 +201,9 @@ def _predict(exercise: Exercise) -> None:
         return _("{what}: times {factor}.").format(what=names[question.of], factor=quantity(question.answer))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "square": _("Only what pairs every token with every token grows with the square; this does not."),
         "linear": _("That would be so for what each token brings once. Does it?"),
         "constant": _("That would be so for what does not depend on the length. Does it?"),
-        "wrong": _("No."),
     })
 
 

@@ -291,16 +291,12 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
         return _("It is {count}.").format(count=f"{int(question.answer):,}")
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "scaled": _("That is S: you already divided by √Dh. QKᵀ is the sum before the division."),
-        "sign": _("The size is right, the sign is not."),
-        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
         "all": _("That counts the new rows too: they are computed now, not read from the cache."),
         "new": _("That is how many are computed now."),
         "one_layer": _("That is one layer; all of them compute their own K."),
         "query_heads": _("K has one row for each KV head, and there are fewer of those than query heads."),
         "every_row": _("That would be K of the whole text: the old rows are in the cache already."),
-        "wrong": _("No."),
     })
 
 

@@ -11,7 +11,7 @@ from core.trace import Trace
 from ui import bench as bench_module
 from ui import blocks, cached, equations, frame, generating, growing
 from ui.equation import MAX_SIDE
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.generating import Run, Shown
 from ui.i18n import _
 from ui.views import View
@@ -159,17 +159,17 @@ def _predict(exercise: Exercise, rows: int) -> None:
         return _("It is {count}.").format(count=f"{int(question.answer):,}")
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."), "k_only": _("That is K or V alone; both are kept."),
+        "k_only": _("That is K or V alone; both are kept."),
         "query_heads": _("That counts a row for each query head; only KV heads have rows of K and V."),
         "one_layer": _("That is one layer; each has its own cache."),
         "one_text": _("That is one text of the batch; each has its own rows."),
-        "elements": _("That is how many numbers there are; each takes several bytes."), "wrong": _("No."),
+        "elements": _("That is how many numbers there are; each takes several bytes."),
     })
 
 
 def _mistake(trace: Trace, rows: int, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     config, batch, size = trace.config, trace.sizes["B"], _size(trace)
     labels = {"k_only": _("K without V"), "query_heads": _("Query heads for KV heads"),

@@ -11,7 +11,7 @@ from ui import blocks, contexts, errors, figures, frame, i18n, lookups, theme
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.equations import drawn
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.theme import format_difference, format_number
@@ -153,7 +153,6 @@ def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
             value=format_number(question.answer, bench.decimals))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."), "wrong": _("No."), "sign": _("The size is right, the sign is not."),
         "place": _("That is the row at the token's place. The id names the row, not the place."),
         "with_position": _("That is X, with the position added already. The looked-up row comes before it."),
     })
@@ -234,7 +233,7 @@ def _sizes(view: View) -> None:
 
 def _mistake(bench: Bench, view: View, window: tuple[int, int] | None, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     labels = {"place": _("The place taken for the id"), "outside": _("An id outside the table")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="place",

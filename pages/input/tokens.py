@@ -103,7 +103,7 @@ def _predict_count(shown: Merged, exercise: Exercise) -> None:
     exercise.draw(
         lambda asked: _("How many tokens does {text} become? It shows ? until you answer.").format(text=named(asked)),
         lambda asked: _("{text} becomes {count}.").format(text=named(asked), count=int(asked.answer)),
-        {"right": _("Right."), "wrong": _("No."), "bytes": _("That is its number of bytes, before any merge."),
+        {"bytes": _("That is its number of bytes, before any merge."),
          "characters": _("That is its number of characters. Merges do not care where characters or words end.")})
 
 
@@ -209,8 +209,7 @@ def _predict_id(shown: Plain, exercise: Exercise) -> None:
     exercise.draw(
         lambda asked: _("Which id does token {n} get? Look it up in the vocabulary below.").format(n=asked.row + 1),
         lambda asked: _("Token {n} has id {id}.").format(n=asked.row + 1, id=int(asked.answer)),
-        {"right": _("Right."), "wrong": _("No."),
-         "place": _("That is its place in the text. The id is its place in the vocabulary.")})
+        {"place": _("That is its place in the text. The id is its place in the vocabulary.")})
 
 
 def _look_for_plain(resolved: Resolved, shown: Plain) -> None:

@@ -10,7 +10,7 @@ from core.quiz import Question
 from ui import bench as bench_module
 from ui import blocks, equations, frame, ordered
 from ui.bench import Bench
-from ui.exercise import Exercise
+from ui.exercise import Exercise, held_back
 from ui.i18n import _
 from ui.permutation import permutation
 from ui.sources import Resolved
@@ -158,17 +158,15 @@ def _predict(view: View, exercise: Exercise) -> None:
             token=view.token_name(question.row), row=int(question.answer))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "inverse": _("That reads the order the other way round: it says which token came to the place where this one "
                      "was."),
         "from_zero": _("That counts rows from zero."),
-        "wrong": _("No."),
     })
 
 
 def _mistake(bench: Bench, view: View, found: Reordered, window: ordered.Window, *, asking: bool) -> None:
     if asking:
-        st.caption(_("Answer or skip the question first: the right numbers stand here."))
+        held_back()
         return
     labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misorder", default="invariant",

@@ -271,13 +271,10 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
             pair=question.column + 1, position=question.row, value=format_number(question.answer, bench.decimals))
 
     exercise.draw(ask, reveal, {
-        "right": _("Right."),
         "degrees": _("That is in degrees: the formula is in radians."),
         "from_one": _("That counts positions from one; they count from zero."),
         "half_exponent": _("That has half the exponent: it is {exponent}, since there are only {pairs} pairs.").format(
             exponent="−2i/d", pairs="d/2"),
-        "close": _("Close, but not to {count} decimals.").format(count=bench.decimals),
-        "wrong": _("No."),
     })
 
 
