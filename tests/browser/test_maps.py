@@ -17,8 +17,8 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive
 from core.trace import Trace
 from tests.browser.large import TOKENS, WIDTH, large
+from tests.browser.on_equation import cell, eventually, glowing, load, main_line, notes, said
 from tests.browser.on_page import expected, scores_frames
-from tests.browser.test_equation import cell, eventually, glowing, load, main_line, notes, said
 from ui.equation import MAX_SIDE
 from ui.theme import format_number
 
