@@ -39,7 +39,8 @@ def _worked(example: str) -> None:
               "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
               "rope_pairs": _("Four pairs that turn, positions {positions}").format(
                   positions=" ".join(map(str, worked.ROPE_POSITIONS))),
-              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER))}
+              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
+              "grouped": _("Four query heads")}
     bench_module.example_choice(_("Example"), labels, default=example)
 
 

@@ -136,6 +136,7 @@ SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
     "single_head": ({"example": "single_head"}, (0, 0)),
     "block": ({"example": "block", "head": "2"}, (0, 1)),
     "block_shared": ({"example": "block_shared", "head": "2"}, (0, 1)),
+    "grouped": ({"example": "grouped", "head": "3"}, (0, 2)),
     "toy": (TOY, (1, 2)),
     "live": ({"source": "live", "text": SENTENCE, "layer": "4", "head": "5"}, (0, 4)),
 }
@@ -144,7 +145,8 @@ SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
 def trace_of(source: str, model: live.Live) -> Trace:
     """The numbers of a source, straight from the core."""
     return {"single_head": worked.single_head, "block": worked.block, "block_shared": lambda: worked.block(kv_heads=1),
-            "toy": lambda: toy.toy(TOY_SIZES, 7), "live": lambda: model.trace(SENTENCE)}[source]()
+            "grouped": worked.grouped, "toy": lambda: toy.toy(TOY_SIZES, 7),
+            "live": lambda: model.trace(SENTENCE)}[source]()
 
 
 def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
