@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core import derive, heads, heads_practice, sharing, worked
 from core.trace import Trace
-from tests.browser.on_page import SWEEP, cell, choose, dock, edit, settled, unfold
+from tests.browser.on_page import SWEEP, cell, choose, dock, edit, overhang, settled, unfold
 from tests.browser.test_scores import serious
 from ui.theme import format_number
 
@@ -299,6 +299,18 @@ def test_the_first_view_holds_formula_equation_and_dock(page: Page, url: str, sl
     visit(page, f"{url}/{slug}?lang=en")
     for found in (page.locator(".st-key-formula"), page.locator(".dock .main").first):
         assert bottom(found) < 800
+
+
+@pytest.mark.parametrize("address", [
+    "heads?source=live", "heads?source=live&way=merged", "heads?source=live&way=mixed", "heads?source=live&way=viewed",
+    "sharing?source=live", "sharing?example=grouped", "sharing?example=grouped&kvheads=4&which=k"])
+def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
+    visit(page, f"{url}/{address}&lang=en")
+    if "live" in address:
+        expect(page.locator(".strip .sizes")).to_contain_text("D=576", timeout=60_000)
+    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+    settled(page)
+    assert overhang(page) <= 0
 
 
 def bottom(found: Locator) -> float:

@@ -269,15 +269,17 @@ class Append:
 
 @dataclass(frozen=True)
 class Lookup:
-    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0."""
+    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0, or
+    as the table's rows do where these have `places`. `note` is the string that says so in the dock."""
 
     out: str
     ids: str
     table: str
+    note: str = "looked_up"
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -449,6 +451,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "computed": _("computed in this step"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
         "looked_up": _("row {row} of {symbol}, since token {i} has id {id}"),
+        "picked": _("row {row} of {symbol} comes to row {i}: there the one of row {i} of P stands"),
         "unread": _("no token here has this id"),
         "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
@@ -481,7 +484,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "shade": _("Shading from {lo} to {hi}"),
         "dials": _("The pairs of {symbol}, row {i}, at position {position}"),
         "dials_named": _("The pairs of {symbol}, row {i}: “{a}”, at position {position}"),
-        "dial_name": _("{p}: θ {theta}"),
+        "dial_name": _("pair {p}"),
         "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
         "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
         "unturned": _("not turned"),
