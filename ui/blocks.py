@@ -345,6 +345,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     st.markdown("\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines))
 
 
+def units_note() -> str:
+    """How amounts of bytes are counted here, and what is counted otherwise."""
+    return _("KiB, MiB and GiB go in steps of {binary}. FLOP, parameters and rates such as B/s go in steps of "
+             "{decimal}, as vendors give them.").format(binary=theme.BINARY_STEP, decimal=theme.DECIMAL_STEP)
+
+
 def literal(text: str) -> str:
     """A text as code that no character of it can end."""
     return f"`{text.replace('`', 'ˋ')}`" if text else ""

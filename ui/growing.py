@@ -12,6 +12,7 @@ from core.decode_time import Timing
 from core.devices import DEVICES
 from ui import bench as bench_module
 from ui import figures, i18n, theme
+from ui.blocks import units_note
 from ui.generating import TICK, Run
 from ui.i18n import _
 from ui.theme import format_bytes
@@ -60,7 +61,7 @@ def curves() -> None:
                       "{each}: {count} requests fit at once, at most.").format(
                           device=device.name, memory=format_bytes(device.memory), weights=format_bytes(fit.weights),
                           tokens=f"{tokens:,}", each=format_bytes(fit.per_request), count=f"{fit.requests:,}"))
-    st.caption(_("Source of the figures: {source}.").format(source=device.source))
+    st.caption(_("Source of the figures: {source}.").format(source=device.source) + " " + units_note())
     bench_module.finish()
 
 

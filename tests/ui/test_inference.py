@@ -42,7 +42,7 @@ from ui.theme import format_bytes
 GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
             "predict")
-WHOLE = [source for source in SOURCES if source != "single_head"]
+WHOLE = [source for source in SOURCES if source not in ("single_head", "grouped")]
 
 __all__ = ["model"]  # the fixture
 
