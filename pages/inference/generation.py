@@ -85,7 +85,7 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
         asked and asked.kind == "value") else []
     pin = equations.drawn(frames, rules, key="generation", bench=bench, resolved=resolved, view=view, telling=telling,
                           hidden=hidden)
-    frames, rules = cached.mixing(view)
+    frames, rules = cached.mixing(view, bench.decimals)
     equations.drawn(frames, rules, key="generation-mixing", bench=bench, resolved=resolved, view=view, telling=None,
                     pinning=False)
     with formula_at:

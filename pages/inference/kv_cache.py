@@ -9,7 +9,7 @@ from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, frame, generating, growing
+from ui import blocks, cached, equations, frame, generating, growing, i18n
 from ui.equation import MAX_SIDE
 from ui.exercise import Exercise
 from ui.generating import Run, Shown
@@ -138,9 +138,9 @@ def _look_for(view: View, run: Run, place: int) -> None:
             pairs=config.layers * config.kv_heads),
         _("Only K and V are here. No later step asks for an old row of Q, or for old scores and weights."),
     ]
-    empty = run.prompt.ids.shape[1] + run.room - 1 - step.length_after
-    if empty:
-        sentences.append(_("Memory for {count} more rows is taken already and holds nothing yet.").format(count=empty))
+    room = run.prompt.ids.shape[1] + run.room - 1
+    sentences.append(_("Memory is taken for {capacity} = {rows} rows, of which {axis} = {written} are written.").format(
+        capacity=f"`{cached.capacity()}`", rows=room, axis=f"`{i18n.axis('T')}`", written=step.length_after))
     if config.group > 1:
         sentences.append(_("Query heads share KV heads here, {group} at a time, so the cache is smaller by that factor."
                            ).format(group=config.group))
