@@ -75,8 +75,8 @@ def pool(x: Tensor, heads: int, kv_heads: int, way: Way = "mean") -> Tensor:
 
 
 def change(own: int, kv_heads: int) -> Literal["none", "copied", "pooled"]:
-    """What happens to a layer's `own` KV heads when it gets `kv_heads`: nothing, copies of each for the query heads that
-    read it, or several are brought together."""
+    """What happens to a layer's `own` KV heads when it gets `kv_heads`: nothing, a copy of each for every head that
+    reads it, or several are brought together."""
     if kv_heads == own:
         return "none"
     return "pooled" if kv_heads % own else "copied"
