@@ -499,14 +499,15 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
 _MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
-            "dock", "change", "steps", "save", "events", "equation")
+            "dock", "change", "steps", "svg", "save", "events", "equation")
 _HERE = Path(__file__).parent
+FILES = _HERE / "svg.js"  # of use to other components too
 
 
-def _sent(*names: str) -> str:
-    """Files beside this one without comment lines, indentation and imports of one another: they travel again with
-    every change of the data."""
-    text = "\n".join((_HERE / name).read_text("utf-8") for name in names)
+def joined(*files: Path) -> str:
+    """Files of a component without comment lines, indentation and imports of one another: they travel again with every
+    change of the data."""
+    text = "\n".join(file.read_text("utf-8") for file in files)
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
 
@@ -514,8 +515,8 @@ def _sent(*names: str) -> str:
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + _sent("equation.css", "heads.css"),
-    js=_sent(*(f"{name}.js" for name in _MODULES)),
+    css=role_css(":host, .equation") + joined(_HERE / "equation.css", _HERE / "heads.css"),
+    js=joined(*(_HERE / f"{name}.js" for name in _MODULES)),
 )
 
 
