@@ -132,8 +132,10 @@ def _changed(own: int, kv_heads: int, choice: Choice) -> list[str]:
     """What was done to the layer's own K and V, and whether that is free."""
     sentences = []
     if choice.shared.change == "copied":
-        sentences.append(_("The layer has {own} KV heads; here each was copied for the heads that read it. More "
-                           "memory, the same output.").format(own=own))
+        sentences.append((_("The layer has {own} KV heads; here each was copied for the heads that read it. More "
+                            "memory, the same output.") if own > 1 else
+                          _("The layer has one KV head; here it was copied for all heads that read it. More memory, "
+                            "the same output.")).format(own=own))
     elif choice.shared.change == "pooled" and kv_heads > own:
         sentences.append(_("The layer's {own} KV heads do not divide {count} evenly: each group of query heads got "
                            "what its heads read before, brought together.").format(own=own, count=kv_heads))

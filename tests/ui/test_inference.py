@@ -304,7 +304,7 @@ def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None
     for notation, letter, axis in (("d0", "T_max", "T"), ("d1", "S_max", "S"), ("hf", "kv_len_max", "seq_len")):
         at = opened(CACHE, lang="en", example="block", notation=notation)
         assert {frame["rows"]["letter"] for frame in payloads(at)[0]["frames"]} == {letter}
-        assert f"Memory is taken for `{letter}` = 8 rows, of which `{axis}` = 5 are written." in everything(at)
+        assert f"Rows that memory is taken for: `{letter}` = 8. Rows written: `{axis}` = 5." in everything(at)
 
 
 def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
@@ -368,11 +368,11 @@ def test_what_a_gpu_holds_is_what_the_core_says(preset: str) -> None:
     config = PRESETS[preset]
     fit = cost.requests_that_fit(config, DEVICES["h100"], 4096, "float16")
     text = everything(at)
-    assert f"{fit.requests:,} requests fit" in text
+    assert f"Requests that fit at once, at most: {fit.requests:,}." in text
     assert format_bytes(cost.kv_cache_bytes(config, 2, 4096, 2)) in text
     at.selectbox(key="of_heads").set_value("1").run()
-    assert f"{cost.requests_that_fit(config.with_(kv_heads=1), DEVICES['h100'], 4096).requests:,} requests" in \
-        everything(at)
+    fit = cost.requests_that_fit(config.with_(kv_heads=1), DEVICES["h100"], 4096)
+    assert f"Requests that fit at once, at most: {fit.requests:,}." in everything(at)
 
 
 @pytest.mark.parametrize("slip", growth.SLIPS)

@@ -526,3 +526,17 @@ def test_the_page_does_not_wait_for_the_model(
     at.run()
     assert not at.get("progress")
     assert assert_shows(at, model.trace(SENTENCE)) == 4
+
+
+def test_nothing_that_is_one_is_told_in_the_plural() -> None:
+    ones = {"source": "toy", "B": "1", "T": "1", "D": "2", "H": "1", "Hkv": "1", "L": "1", "V": "2", "lang": "en"}
+    names = "tokens|rows|blocks|heads|merges|characters|bytes|texts|layers|numbers|pairs|keys|hands|columns|places"
+    told = {}
+    for page in PAGES:
+        for parts in (ones, {"lang": "en", "example": "block_shared", "kvheads": "2"},
+                      {"lang": "en", "source": "live", "text": "a", "new": "1"}):
+            at = opened(page, **parts)
+            assert not at.exception
+            found = re.findall(rf"(?<![\d.,/×=·] )(?<![\d.,/×·–-])\b1 (?:{names})\b", everything(at))
+            told |= {page: found} if found else {}
+    assert told == {}

@@ -65,7 +65,6 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "tokens": _("Tokens"),
         "merges": _("Merges"),
         "idle": _("Point at a token to see what it was made from. Click to keep it."),
-        "part": _("“{text}”: {tokens} tokens"),
         "asked": _("“{text}”: how many tokens?"),
         "token": _("“{text}” has id {id}"),
         "covers": _("characters {a}–{b} of the text"),
