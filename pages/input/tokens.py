@@ -203,6 +203,9 @@ def _plain(bench: Bench, resolved: Resolved, shown: Plain, formula_at: DeltaGene
         (_("Share and save"), "share", lambda: blocks.share(bench, resolved.trace, key="tokens", names=("tokens",))),
     ):
         blocks.folded(title, key, body)
+    st.caption(_("Check: each id looked up in the vocabulary again. Pieces that come back: {same} of {count}; unknown: "
+                 "{unknown}.").format(same=tokens_practice.read_back(shown.tokenizer, cut), count=len(cut),
+                                      unknown=len(cut.unknown)))
 
 
 def _predict_id(shown: Plain, exercise: Exercise) -> None:

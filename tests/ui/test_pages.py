@@ -540,3 +540,17 @@ def test_nothing_that_is_one_is_told_in_the_plural() -> None:
             found = re.findall(rf"(?<![\d.,/×=·] )(?<![\d.,/×·–-])\b1 (?:{names})\b", everything(at))
             told |= {page: found} if found else {}
     assert told == {}
+
+
+@pytest.mark.parametrize(("example", "origin"), [
+    ("single_head", "D0 §6"), ("block", "this app"), ("grouped", "this app"),
+    ("rope_pairs", "D1 §8; Q, K and V are ours"),
+    ("d3_lab", "D3 §3, one row; the others are ours"), ("word_order", "D1 §7; the numbers are ours")])
+def test_the_sidebar_says_whose_example_it_is(example: str, origin: str) -> None:
+    at = opened("pages/attention/scores.py", lang="en", example=example)
+    assert f"From: {origin}." in [element.value for element in at.sidebar.caption]
+
+
+def test_ids_of_words_are_looked_up_again() -> None:
+    at = opened("pages/input/tokens.py", lang="en")
+    assert any("Pieces that come back: 4 of 4; unknown: 0." in element.value for element in at.caption)
