@@ -265,14 +265,17 @@ def full_index(trace: Trace, name: str, batch: int, head: int, row: int, column:
 
 
 def rest_of(trace: Trace, name: str, batch: int, head: int, start: int, stop: int) -> tuple[Tensor, Tensor]:
-    """What the terms before `start` and those from `stop` on add up to, in every cell of a head's projection.
+    """What the terms before `start` and those from `stop` on add up to, in every cell of a head's projection or
+    context.
 
-    Two (T, Dh) float64 tensors on the CPU, without the bias: with the terms between them and the bias they are
-    q_proj, k_proj or v_proj of that head, or of the KV head that it reads.
+    Two (T, Dh) float64 tensors on the CPU, without the bias: with the terms between them and the bias they are q_proj,
+    k_proj or v_proj of that head, or of the KV head that it reads; for context, where keys are summed over, A × V.
     """
-    x, w = trace.steps[name].reads[:2]
+    left, right = trace.steps[name].reads[:2]
     width = trace.config.head_dim
     place = head if name.endswith("q_proj") else head // trace.config.group
-    rows = slice_of(trace, x, batch, head).double()  # (T, D)
-    block = slice_of(trace, w, batch, head)[:, place * width:(place + 1) * width].double()  # (D, Dh)
+    rows = slice_of(trace, left, batch, head).double()  # (T, D) or (Tq, Tk)
+    block = slice_of(trace, right, batch, head).double()  # (D, …) or (Tk, Dh)
+    if name.endswith("_proj"):
+        block = block[:, place * width:(place + 1) * width]  # (D, Dh)
     return rows[:, :start] @ block[:start], rows[:, stop:] @ block[stop:]

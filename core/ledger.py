@@ -184,25 +184,29 @@ def _grouped(heads: int) -> int:
 
 
 class Saving(NamedTuple):
-    """What one optimisation reduces: the amount without it and with it. `unit` is "FLOP" or "B"."""
+    """What one optimisation reduces: the amount without it and with it. `unit` is "FLOP" or "B"; `window` the keys that
+    a sliding window keeps."""
 
     name: str
     unit: str
     before: int
     after: int
+    window: int | None = None
 
 
 def savings(load: Workload) -> list[Saving]:
     """For this workload (D3 §8, extended): "cache" (FLOPs of the step for token T + 1), "sharing" (bytes of the cache,
-    MHA and GQA), "fused" (bytes of attention in a prefill), "window" (bytes of the cache, with Mistral's window where
-    the model has none), "quantised" (bytes of the weights, in four bits), "batching" (bytes moved per token and step,
-    `BATCHED` texts against one)."""
+    MHA and GQA), "fused" (bytes of attention in a prefill), "window" (bytes of the cache, with the model's window, with
+    Mistral's where it has none, and with half the text where that would hide nothing), "quantised" (bytes of the
+    weights, in four bits), "batching" (bytes moved per token and step, `BATCHED` texts against one)."""
     config, batch, tokens = load.config, load.batch, load.tokens
     size = CACHED[load.cache]
     again = cost.flops(config, batch, tokens + 1, head_tokens=1)["total"]
     plain, fused = (cost.attention_traffic(config, batch, tokens, bytes_per_element=size, fused=on)["total"]
                     for on in (False, True))
     window = config.sliding_window or PRESETS["mistral-7b"].sliding_window
+    if window is None or window >= tokens:
+        window = max(tokens // 2, 1)
     alone, many = (traffic(load._replace(batch=count), "decode")["total"] // count for count in (1, BATCHED))
 
     def kept(model: ModelConfig) -> int:
@@ -212,7 +216,8 @@ def savings(load: Workload) -> list[Saving]:
         Saving("cache", "FLOP", again, flops(load, "decode")["total"]),
         Saving("sharing", "B", kept(shared(config, "mha")), kept(shared(config, "gqa"))),
         Saving("fused", "B", plain, fused),
-        Saving("window", "B", kept(config.with_(sliding_window=None)), kept(config.with_(sliding_window=window))),
+        Saving("window", "B", kept(config.with_(sliding_window=None)), kept(config.with_(sliding_window=window)),
+               window),
         Saving("quantised", "B", weight_bytes(config, load.weights), weight_bytes(config, FEWEST_BITS)),
         Saving("batching", "B", alone, many),
     ]

@@ -74,12 +74,22 @@ def pool(x: Tensor, heads: int, kv_heads: int, way: Way = "mean") -> Tensor:
     return groups.mean(dim=2) if way == "mean" else groups[:, :, 0]
 
 
+def change(own: int, kv_heads: int) -> Literal["none", "copied", "pooled"]:
+    """What happens to a layer's `own` KV heads when it gets `kv_heads`: nothing, a copy of each for every head that
+    reads it, or several are brought together."""
+    if kv_heads == own:
+        return "none"
+    return "pooled" if kv_heads % own else "copied"
+
+
 class Shared(NamedTuple):
     """A layer with another number of KV heads: its wiring (bytes as the trace's tensors take them), the `trace` of that
-    layer alone (names `blocks.0.…`), and the largest difference of its output from the layer's own."""
+    layer alone (names `blocks.0.…`), what happened to its KV heads, and the largest difference of its output from the
+    layer's own."""
 
     wiring: Wiring
     trace: Trace
+    change: Literal["none", "copied", "pooled"]
     difference: float
 
 
@@ -99,8 +109,9 @@ def share(trace: Trace, layer: int, kv_heads: int, way: Way = "mean") -> Shared:
     v = found["blocks.0.v"]
     batch, _, tokens, width = v.shape
     name = output(found)
+    difference = float((found[f"blocks.0.{name}"] - trace[block + name]).abs().max())
     return Shared(wiring(config.heads, kv_heads, width, tokens, batch=batch, dtype=v.dtype), found,
-                  float((found[f"blocks.0.{name}"] - trace[block + name]).abs().max()))
+                  change(config.kv_heads, kv_heads), difference)
 
 
 def output(trace: Trace, layer: int = 0) -> str:

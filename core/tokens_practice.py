@@ -49,6 +49,11 @@ def pieces_of(pre_tokens: Sequence[PreToken]) -> tuple[Piece, ...]:
     return tuple(piece for pre_token in pre_tokens for piece in pre_token.pieces)
 
 
+def read_back(tokenizer: ToyTokenizer, cut: Cut) -> int:
+    """How many pieces of a text come back when their ids are looked up in the vocabulary: all but the unknown."""
+    return sum(tokenizer.decode([token]) == piece for token, piece in zip(cut.ids, cut.pieces, strict=True))
+
+
 class Spelling(NamedTuple):
     """A word and the same word after a space, and the ids that each becomes."""
 

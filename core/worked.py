@@ -110,12 +110,33 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
     return Trace(tokens=[BLOCK_VOCABULARY[i] for i in BLOCK_PROMPT], source="block", config=config, given=given)
 
 
+def grouped(kv_heads: Literal[4, 2, 1] = 4, mask: Mask = "causal") -> Trace:
+    """Ours: four query heads, enough for several KV heads that are each read by several. T=3, D=8, H=4, Dh=2, Hkv=4, 2
+    or 1; no norms and feed-forward.
+
+    With fewer KV heads WK and WV are the averages of their groups' columns in those of four: whole numbers all of them,
+    so that any cell can be redone by hand.
+    """
+    if kv_heads not in (4, 2, 1):
+        raise UnknownOption("kv_heads", kv_heads, ["4", "2", "1"])
+    config = ModelConfig(vocab=1, width=8, layers=1, heads=4, kv_heads=kv_heads, head_dim=2, ffn_width=1,
+                         max_positions=3, norm="none", positions="none", ffn="none")
+    given = {"blocks.0.in": _matrix(_GROUPED_X)[None], "blocks.0.wq": _matrix(_GROUPED_WQ),
+             "blocks.0.wo": _matrix(_GROUPED_WO), "mask": _mask(mask, 3)}
+    for name, text in (("wk", _GROUPED_WK), ("wv", _GROUPED_WV)):
+        heads = _matrix(text).reshape(8, kv_heads, 4 // kv_heads, 2)  # (D, Hkv, H/Hkv, Dh)
+        given[f"blocks.0.{name}"] = heads.mean(dim=2).flatten(1)  # (D, Hkv·Dh)
+    return Trace(tokens=BLOCK_VOCABULARY[:3], source="grouped", config=config, given=given)
+
+
 # Pairs of shapes to multiply. D0 §4.1: what fits and what does not; §4.2 with the sizes of §13: Q Kᵀ of two examples
 # and two heads, X WQ; ours: batch axes of size 1 stretched against one another, and batch axes that do not fit.
 SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "fits": ((3, 2), (2, 4)), "breaks": ((3, 2), (3, 4)), "heads": ((2, 2, 4, 4), (2, 2, 4, 4)),
     "shared": ((2, 4, 8), (8, 8)), "stretched": ((2, 1, 3, 2), (1, 3, 2, 4)), "batch": ((2, 3, 2), (3, 2, 4)),
 }
+# With how many KV heads the page on sharing opens an example that has more.
+OPENING_KV_HEADS = {"grouped": 2}
 # Texts to cut: that of D1 §2, the others ours.
 TEXTS = {"d1": "我喜欢学习 AI Infra", "emoji": "🦊 👩‍💻 naïve café", "spaces": "  def f(x):\n\treturn  x",
          "digits": "1234567 + 89 = 1234656", "rare": "unbelievable antidisestablishmentarianism"}
@@ -215,6 +236,51 @@ _W_VOCAB = """
      1 -2  0  2  1  0 -1  0 -1 -1  0  0
      1  2 -1 -2  2  0  0  1  0  1  1 -1
 """
+_GROUPED_X = """
+     1  0  0  1  0  0  1  0
+     0  1  0  0  1  0  0  1
+     0  0  1  0  0  1  1  0
+"""
+_GROUPED_WQ = """
+    -1  0  0  0  0  1  0  0
+     0  0  1  1  0  0  0  0
+     0  0  0  0 -1  1  0  0
+     0  0  0  0  0  0  0  0
+     0  0  0  0 -1  0  0  1
+    -1  1  0  0  0  0  1  0
+     0  0 -1 -1  0  0  1 -1
+     0 -1  0  0  0  0  0  0
+"""
+_GROUPED_WK = """
+     0  0  0  0  0  0  0  0
+     1 -1  1 -1  1  1  1  1
+     0  0  0  0  0  0  0  0
+     1  1  1  1 -1  1 -1  1
+     0  0  0  0  0 -1  0  1
+     1 -1 -1  1 -1  0  1  0
+     0  0  0  0  0  0  0  0
+     0  0  0  0  0  0  0  0
+"""
+_GROUPED_WV = """
+     0 -2  0  0 -1 -1  1 -1
+     0  0  0  0  0  0  0  0
+     0 -1  0 -1  0  2  0  0
+    -1  0 -1  0  1  0  1  0
+     0  0  0  0  0  0  0  0
+    -1  0  1  0  0  0  0  0
+     0  0  0  0  0  0  0  0
+    -1  0 -1  0 -1  0 -1  0
+"""
+_GROUPED_WO = """
+     0  1  0  0  0  0  1  0
+     0  0  1  0  0  0  0 -1
+     1  0  0  1  0  1  0  0
+     0  0  0  0  1  0  0  0
+     0  0  0  0 -1  0  0  0
+     0  0  1  0  0  0  0  0
+     1  0  0  0  0 -1 -1  0
+     0  1  0 -1  0  0  0 -1
+"""
 
 EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block, "d3_lab": d3_lab,
-                                           "rope_pairs": rope_pairs, "word_order": word_order}
+                                           "rope_pairs": rope_pairs, "word_order": word_order, "grouped": grouped}

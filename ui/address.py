@@ -26,7 +26,7 @@ LARGEST_INDEX = 100_000
 TOO_LARGE = 2.0**128 - 2.0**103  # rounds to ∞ as a float32; the largest one, written in short, lies just below
 BASE64_GROUP = 4
 PIN_PARTS = 3  # frame, row, column
-SCOPES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order", "toy")
+SCOPES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order", "grouped", "toy")
 
 
 class Unpacked(NamedTuple):

@@ -198,7 +198,8 @@ def paragraph(present: Mapping[str, int]) -> str:
         "mask M is added, and the softmax turns each row into weights A that sum to one. A × V takes from every value "
         "its share: [{b},{h},{t},{dh}]. Side by side the heads are [{b},{t},{hdh}] again, and WO [{hdh},{d}] brings "
         "them back to the width of X, so that they can be added to it. Each token then goes alone through the "
-        "feed-forward network, {d} → {f} → {d}, and is added again: [{b},{t},{d}], ready for the next of {l} blocks. "
+        "feed-forward network, {d} → {f} → {d}, and is added again: [{b},{t},{d}], ready for the next block; here "
+        "L = {l}. "
         "At the end every position has a score for each of {v} tokens: logits [{b},{t},{v}]. The last position chooses "
         "the next token, and with the keys and values kept, only that one goes through."
     ).format(**n)

@@ -32,12 +32,14 @@ from ui.theme import format_number
 # The main line from ids to logits: trace names, axis letters, the slugs of the stages that work on it.
 _MAIN_LINE = (
     ("tokens", ("B", "T"), ("tokens",)), ("in", ("B", "T", "D"), ("embedding",)),
-    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope", "sharing", "kv_cache")),
+    ("q k v", ("B", "H", "T", "Dh"), ("projections", "rope")),
     ("scaled", ("B", "H", "Tq", "Tk"), ("scores", "mask", "generation")),
     ("context", ("B", "H", "T", "Dh"), ("mixing",)), ("attn_out", ("B", "T", "D"), ("heads", "order")),
     ("hidden", ("B", "T", "F"), ("ffn",)), ("out", ("B", "T", "D"), ("block", "norms")),
     ("logits", ("B", "T", "V"), ("logits",)),
 )
+# On pages about the KV heads these stand in the place of the first one's box: Q has more heads than they.
+_KV_HEADS = {"q k v": ("k v", ("B", "Hkv", "T", "Dh"), ("sharing", "kv_cache"))}
 _PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
 _SAME_COLOUR = {"Tq": "T", "Tk": "T"}  # queries and keys are both tokens
 _SHORT = 3  # characters of an axis letter that is no word
@@ -90,10 +92,12 @@ def shape_strip(slug: str, shown: Trace | Mapping[str, int], *, rows: str = "") 
 
 def _near(slug: str) -> Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """The main line, or where letters are words, the stage's part of it and what stands before and after."""
-    place = next((k for k, (_names, _axes, slugs) in enumerate(_MAIN_LINE) if slug in slugs), None)
-    if place is None or max(len(i18n.axis(letter)) for letter in _MAIN_LINE[0][1]) <= _SHORT:
-        return _MAIN_LINE
-    return _MAIN_LINE[max(place - 1, 0):place + 2]
+    own = {names: box for names, box in _KV_HEADS.items() if slug in box[2]}
+    line = [own.get(box[0], box) for box in _MAIN_LINE]
+    place = next((k for k, (_names, _axes, slugs) in enumerate(line) if slug in slugs), None)
+    if place is None or max(len(i18n.axis(letter)) for letter in line[0][1]) <= _SHORT:
+        return line
+    return line[max(place - 1, 0):place + 2]
 
 
 def axis_html(axis: str) -> str:
@@ -339,6 +343,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A small table of texts; figures in it are already printed."""
     lines = [head, ["---" for _column in head], *rows]
     st.markdown("\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines))
+
+
+def units_note() -> str:
+    """How amounts of bytes are counted here, and what is counted otherwise."""
+    return _("KiB, MiB and GiB go in steps of {binary}. FLOP, parameters and rates such as B/s go in steps of "
+             "{decimal}, as vendors give them.").format(binary=theme.BINARY_STEP, decimal=theme.DECIMAL_STEP)
 
 
 def literal(text: str) -> str:

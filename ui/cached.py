@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from core import derive
 from ui import bench as bench_module
-from ui.equation import Append, Axis, Frame, Rule
+from ui import i18n
+from ui.equation import MAX_SIDE, Append, Axis, Frame, Matmul, Rule
 from ui.i18n import _
+from ui.theme import format_number
 from ui.views import View
 
 LABELLED = 6  # up to so many keys each frame has room for their names; above, K and QKᵀ alone
@@ -26,6 +29,11 @@ def _new(view: View, letter: str) -> tuple[int, str] | None:
     return None if first is None else (first, {"k": "key", "v": "value"}[letter])
 
 
+def _window(rows: int, written: int | None = None) -> tuple[int, int] | None:
+    """The part of so many tokens that is sent: it opens on the last ones, those of this step among them."""
+    return bench_module.window("T", rows, max(0, (rows if written is None else written) - MAX_SIDE))
+
+
 def _few(frame: Frame, rows: int) -> Frame:
     """A frame whose rows are those of the new tokens only: their number stands in place of T."""
     return replace(frame, rows=replace(frame.rows, letter=str(rows)))
@@ -36,7 +44,7 @@ def scores(view: View) -> tuple[list[Frame], list[Rule]]:
     texts a window."""
     trace, name = view.trace, view.name
     q, k = trace.steps[name("scores")].reads
-    keys = bench_module.window("T", trace[k].shape[2])
+    keys = _window(trace[k].shape[2])
     frames = [view.frame("q", q, words=(_("query: asks ↓"), "")),
               view.frame("k", k, transposed=True, sign="×", words=(_("key: answers →"), ""), part=keys,
                          fresh=_new(view, "k")),
@@ -52,16 +60,31 @@ def scores(view: View) -> tuple[list[Frame], list[Rule]]:
     return _finished(view, frames, made)
 
 
-def mixing(view: View) -> tuple[list[Frame], list[Rule]]:
-    """The weights of the new rows × V of all rows."""
+def mixing(view: View, decimals: int) -> tuple[list[Frame], list[Rule]]:
+    """The weights of the new rows × V of all rows; of very long texts a window, with what the other keys add."""
     name = view.name
     v = view.trace.steps[name("context")].reads[1]
-    keys = bench_module.window("T", view.trace[v].shape[2])
+    keys = _window(view.trace[v].shape[2])
     frames = [view.frame("weights", name("weights"), sign=_("softmax →"), row_sums=True, columns=keys,
                          words=("", _("key: is read →"))),
               view.frame("v", v, sign="×", words=(_("value ↓"), ""), part=keys, fresh=_new(view, "v")),
               view.frame("context", name("context"), sign="=")]
-    return _finished(view, frames, ["context"])
+    frames, rules = _finished(view, frames, ["context"])
+    if keys is None:
+        return frames, rules
+    first, count = keys
+    sums = derive.slice_of(view.trace, name("weights"), *view.place).sum(-1)
+    frames[0] = replace(frames[0], row_notes=[_("sum of all: {sum}").format(sum=format_number(float(total), decimals))
+                                              for total in sums])
+    return frames, [_with_rest(view, rule, first, first + count) for rule in rules]
+
+
+def _with_rest(view: View, rule: Rule, start: int, stop: int) -> Rule:
+    """A × V with what the keys that are not sent add to each result."""
+    assert isinstance(rule, Matmul)
+    before, after = (part.float().numpy() for part in derive.rest_of(
+        view.trace, view.name("context"), *view.place, start, stop))
+    return replace(rule, rest=(before, after))
 
 
 def _finished(view: View, frames: list[Frame], made: list[str]) -> tuple[list[Frame], list[Rule]]:
@@ -75,17 +98,23 @@ def _finished(view: View, frames: list[Frame], made: list[str]) -> tuple[list[Fr
 
 def store(view: View, letter: str, rows: int, *, sign: str = "") -> Frame:
     """The cache of K or V ("k", "v") of the head that is read, as far as it is allocated: `rows` rows, of which those
-    not written yet are blank. Of a long one the last rows that hold something."""
+    not written yet are blank. Of a long one the last rows that hold something. Its rows have a letter of their own,
+    since T is how many are written."""
     name = view.name(f"{letter}_all")
     frame = view.frame(f"{letter}_all", name, sign=sign, words=(_("token ↓"), ""), fresh=_new(view, letter))
     filled, width = frame.values.shape
     empty = max(0, rows - filled)
     values = np.concatenate([frame.values, np.zeros((empty, width), np.float32)])
     labels = [*frame.rows.labels, *[""] * empty] if frame.rows.labels else []
-    window = bench_module.window("T", len(values))
+    window = _window(len(values), filled)
     first, count = window or (0, len(values))
-    axis = Axis("T", frame.rows.word, labels[first:first + count], first, len(values), frame.rows.letter)
+    axis = Axis("T", frame.rows.word, labels[first:first + count], first, len(values), capacity())
     return replace(frame, values=values[first:first + count], rows=axis, filled=filled)
+
+
+def capacity() -> str:
+    """The letter of the rows that a cache has room for, in the notation in use: "T_max"."""
+    return f"{i18n.axis('Tk')}_max"
 
 
 def appended(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:

@@ -168,7 +168,7 @@ def saving_texts() -> dict[str, tuple[str, str, str]]:
                     _("quality: fewer heads have to serve all queries; the model is trained for it")),
         "fused": (_("FlashAttention"), _("writing S and A to memory and reading them back"),
                   _("device, type and shape that have such a kernel; the arithmetic stays T·T")),
-        "window": (_("Sliding window"), _("keys that a query reads, so pairs and cache"),
+        "window": (_("Sliding window of {window}"), _("keys that a query reads, so pairs and cache"),
                    _("what is lost: distant tokens are reached through several layers only")),
         "quantised": (_("Quantisation"), _("bytes of weights, or of the cache"),
                       _("precision, and a kernel for the type; the products are often computed in a wider one")),
@@ -180,7 +180,7 @@ def saving_texts() -> dict[str, tuple[str, str, str]]:
 def savings_rows(found: Sequence[Saving]) -> list[list[str]]:
     """Rows of the table of optimisations, with the numbers of this workload."""
     texts = saving_texts()
-    return [[texts[saving.name][0], texts[saving.name][1],
+    return [[texts[saving.name][0].format(window=f"{saving.window or 0:,}"), texts[saving.name][1],
              f"{quantity(saving.before, saving.unit)} → {quantity(saving.after, saving.unit)}", texts[saving.name][2]]
             for saving in found]
 

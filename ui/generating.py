@@ -276,7 +276,7 @@ def _end(run: Run) -> str:
     if run.room < run.choices.new:
         return _("The run ends here: this model has positions for {limit} tokens, and the last one that was chosen "
                  "would need one more.").format(limit=run.prompt.limit)
-    return _("The run ends here: it was to add {count} tokens.").format(count=run.room)
+    return _("The run ends here. Tokens that it was to add: {count}.").format(count=run.room)
 
 
 def _settings(run: Run) -> None:

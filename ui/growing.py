@@ -12,6 +12,7 @@ from core.decode_time import Timing
 from core.devices import DEVICES
 from ui import bench as bench_module
 from ui import figures, i18n, theme
+from ui.blocks import units_note
 from ui.generating import TICK, Run
 from ui.i18n import _
 from ui.theme import format_bytes
@@ -41,26 +42,26 @@ def curves() -> None:
     words = {"mha": _("one KV head for each query head ({heads} = {count})").format(heads=heads, count=config.heads),
              "own": f"{heads} = {config.kv_heads}", "mqa": _("one for all ({heads} = {count})").format(
                  heads=heads, count=found[2].kv_heads),
-             "window": _("window of {count} tokens").format(count=window), "limit": _("free memory"),
+             "window": _("window of length {count}").format(count=window), "limit": _("free memory"),
              "x": _("tokens of each request"), "y": "GiB"}
     st.plotly_chart(
         figures.growth(at, found, limit=fit.free, words=words, colours=theme.growth_colours()), width="stretch",
         config={"displayModeBar": False}, key="growth",
         alt=_("Lines of the cache's size over the length of the text, for several numbers of KV heads."))
     own, full = found[1].bytes[-1], found[0].bytes[-1]
-    st.markdown(_("At {tokens} tokens each, {batch} at once, the cache takes {own}; with a KV head for each of the "
-                  "{heads} query heads it would take {full}. Every further token of a request adds {each}.").format(
+    st.markdown(_("With T = {tokens} and {batch} at once, the cache takes {own}; with a KV head for each query "
+                  "head, {heads}, it would take {full}. Every further token of a request adds {each}.").format(
                       tokens=f"{tokens:,}", batch=f"{batch:,}", own=format_bytes(own), heads=config.heads,
                       full=format_bytes(full), each=format_bytes(cost.kv_cache_bytes(config, 1, 1, size))))
     if fit.free <= 0:
         st.markdown(_("The weights alone take {weights}, more than the {memory} of {device}.").format(
             weights=format_bytes(fit.weights), memory=format_bytes(device.memory), device=device.name))
     else:
-        st.markdown(_("{device} has {memory}. The weights take {weights}, and each request of {tokens} tokens takes "
-                      "{each}: {count} requests fit at once, at most.").format(
+        st.markdown(_("{device} has {memory}. The weights take {weights}, and each request of length T = {tokens} "
+                      "takes {each}. Requests that fit at once, at most: {count}.").format(
                           device=device.name, memory=format_bytes(device.memory), weights=format_bytes(fit.weights),
                           tokens=f"{tokens:,}", each=format_bytes(fit.per_request), count=f"{fit.requests:,}"))
-    st.caption(_("Source of the figures: {source}.").format(source=device.source))
+    st.caption(_("Source of the figures: {source}.").format(source=device.source) + " " + units_note())
     bench_module.finish()
 
 

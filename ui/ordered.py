@@ -13,36 +13,43 @@ from core.order import Reordered, Sight
 from core.sharing import output
 from ui import i18n
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Rule, default_strings, equation
+from ui.equation import Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.i18n import _
 from ui.views import View
 
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
-_WIDE = 4  # a wider X is not written out, and of the results a part, so that both sides stand beside one another
-_NARROW = 4
+# A wider X is not written out, P is a list, and of the results a part is shown: both sides stand beside one another.
+WIDE = 4
+_NARROW = 2
 
 Window = tuple[int, int] | None
 
 
 def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], list[Rule]]:
-    """P × X = PX, and P × Attn(X) = P·Attn(X) beside Attn(P·X), with their difference."""
+    """P × X = PX, and P × Attn(X) = P·Attn(X) beside Attn(P·X), with their difference. Of a wide X the second alone,
+    and P as the list of the columns in which its rows have their ones."""
     old, new = _rows(view, found, False), _rows(view, found, True)
     before = found.before[f"blocks.0.{output(found.before)}"]
     bound = float(before.abs().max()) or 1.0
-    moved: list[Frame] = [] if before.shape[-1] > _WIDE else [
-        _wide(view, "contents", i18n.symbol("in"), found.contents, old, window, "×"),
-        _wide(view, "reordered", i18n.in_letters("P·X"), found.reordered, new, window, "=")]
-    frames = [
-        Frame("p", "permutation", "P", "parameter", _numbers(found.matrix), new, old), *moved,
-        _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "P ×" if moved else "×"),
+    attention, *sides = (
+        _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "×"),
         _wide(view, "expected", i18n.in_letters("P·Attn(X)"), found.expected, new, window, "="),
         _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "?="),
-        replace(_wide(view, "difference", _("difference"), found.gap, new, window, "Δ ="), shade=(-bound, bound)),
-    ]
-    rules: list[Rule] = [Matmul("reordered", "p", "contents", "T")] if moved else []
-    return frames, [*rules, Matmul("expected", "p", "attention", "T"),
-                    Binary("difference", "difference", "found", "expected")]
+        replace(_wide(view, "difference", _("difference"), found.gap, new, window, "Δ ="), shade=(-bound, bound)))
+    gap = Binary("difference", "difference", "found", "expected")
+    if before.shape[-1] > WIDE:
+        ones = np.array([[place + 1] for place in found.order], dtype=np.float32)
+        numbered = replace(attention, rows=replace(old, places=range(1, len(ones) + 1)))
+        return ([Frame("p", "permutation", "P", "parameter", ones, new, Axis("1"), whole=True, vector=True), numbered,
+                 sides[0], *(replace(side, compact=True) for side in sides[1:])],
+                [Lookup("expected", "p", "attention", "picked"), gap])
+    frames = [
+        Frame("p", "permutation", "P", "parameter", _numbers(found.matrix), new, old),
+        _wide(view, "contents", i18n.symbol("in"), found.contents, old, window, "×"),
+        _wide(view, "reordered", i18n.in_letters("P·X"), found.reordered, new, window, "="),
+        replace(attention, sign="P ×"), *sides]
+    return frames, [Matmul("reordered", "p", "contents", "T"), Matmul("expected", "p", "attention", "T"), gap]
 
 
 def mistaken(view: View, found: Reordered, result: Comparison, window: Window, *, key: str, bench: Bench) -> None:
@@ -71,7 +78,7 @@ def _wide(view: View, id: str, label: str, tensor: Tensor, rows: Axis, window: W
     offset, count = window or (0, values.shape[1])
     cols = Axis("D", "", (), offset, values.shape[1], i18n.axis("D"))
     return Frame(id, id, label, "residual", np.ascontiguousarray(values[:, offset:offset + count]), rows, cols, sign,
-                 most_cols=_NARROW if values.shape[1] > _WIDE else 0)
+                 most_cols=_NARROW if values.shape[1] > WIDE else 0)
 
 
 def _numbers(values: Tensor) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from core import shapes, sharing
+from core import shapes, sharing, worked
 from core.sharing import Shared, Way
 from core.trace import Trace
 from ui import bench as bench_module
@@ -26,18 +26,19 @@ class Choice(NamedTuple):
 
 
 def controls(trace: Trace, layer: int) -> Choice:
-    """Draw the switches; the number of KV heads begins with the layer's own."""
+    """Draw the switches; the number of KV heads begins with the layer's own, where the example has no other."""
     config = trace.config
+    opening = worked.OPENING_KV_HEADS.get(trace.source, config.kv_heads)
     counts = {str(count): f"{i18n.axis('Hkv')} = {count}" for count in sharing.choices(config.heads)}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        count = bench_module.choice(st.segmented_control, _("Number of KV heads"), counts, key="kvheads",
-                                    default=str(config.kv_heads), required=True, label_visibility="collapsed")
+        count = bench_module.own_choice(st.segmented_control, _("Number of KV heads"), counts, key="kvheads",
+                                        own=str(opening), required=True, label_visibility="collapsed")
         products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
                     "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
         which = bench_module.choice(st.segmented_control, _("What is shared"), products, key="which", default="v",
                                     required=True, label_visibility="collapsed")
         way: Way = "mean"
-        if int(count) != config.kv_heads:
+        if sharing.change(config.kv_heads, int(count)) == "pooled":
             first = bench_module.choice(
                 st.segmented_control, _("How K and V are brought together"),
                 {"mean": _("average of the group"), "first": _("first of the group")}, key="pooled", default="mean",
@@ -54,7 +55,7 @@ def every_choice(trace: Trace, layer: int, way: Way, decimals: int) -> None:
         made = found.wiring
         rows.append([made.kind, str(count), "; ".join("+".join(str(head + 1) for head in readers)
                                                       for readers in made.readers),
-                     "×".join(map(str, made.shape)), str(made.cache_bytes), str(made.ratio),
+                     "×".join(map(str, made.shape)), f"{made.cache_bytes:,}", str(made.ratio),
                      format_number(found.difference, decimals)])
     table(["", i18n.axis("Hkv"), _("query heads that share"), _("shape of K and of V"), _("bytes"), _("of MHA"),
            _("largest change of the output")], rows)

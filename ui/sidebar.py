@@ -39,8 +39,13 @@ def _worked(example: str) -> None:
               "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
               "rope_pairs": _("Four pairs that turn, positions {positions}").format(
                   positions=" ".join(map(str, worked.ROPE_POSITIONS))),
-              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER))}
+              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
+              "grouped": _("Four query heads")}
     bench_module.example_choice(_("Example"), labels, default=example)
+    origins = {"single_head": "D0 §6", "d3_lab": _("{section}, one row; the others are ours").format(section="D3 §3"),
+               "rope_pairs": _("{section}; Q, K and V are ours").format(section="D1 §8"),
+               "word_order": _("{section}; the numbers are ours").format(section="D1 §7")}
+    st.caption(_("From: {origin}.").format(origin=origins.get(bench_module.current(example).example, _("this app"))))
 
 
 def _toy() -> None:

@@ -50,7 +50,7 @@ STAGES = (
     Stage("heads", "attention", N_("Heads"), N_("What is split, and what is put together again?"), "[B,T,D]",
           needs="q_proj", makes="attn_out"),
     Stage("sharing", "attention", N_("Sharing"), N_("Who reads whose keys and values?"), "[B,Hkv,T,Dh]",
-          needs="context", makes="k"),
+          "grouped", needs="context", makes="k"),
     Stage("order", "position", N_("Order"), N_("Can attention see the order of the tokens?"), "[B,T,D]", "word_order"),
     Stage("rope", "position", N_("RoPE"), N_("How does a rotation carry a position?"), "[B,H,T,Dh]", "rope_pairs",
           needs="q_rot", makes="q_rot"),

@@ -110,12 +110,13 @@ def format_seconds(x: float) -> str:
 
 
 def format_bytes(x: float) -> str:
-    """A number of bytes: in full below 10⁴, else in KiB, MiB … with three digits: "640 B", "23.4 MiB"."""
+    """A number of bytes: in full below 10⁴, else in steps of 1024 with three digits: "640 B", "23.4 MiB". The only form
+    of an amount of bytes in the app; rates stay in powers of ten, as vendors give them."""
     if x < 1e4:
         return f"{x:.0f} B"
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        x /= 1024
-        if x < 1000 or unit == "TiB":
+    for unit in _BINARY:
+        x /= BINARY_STEP
+        if x < 1000 or unit == _BINARY[-1]:
             break
     return f"{x:.3g} {unit}"
 
@@ -131,12 +132,16 @@ def format_significant(x: float) -> str:
     return f"{x:.4g}".replace("e-0", "e-").replace("e+0", "e")
 
 
+BINARY_STEP, DECIMAL_STEP = 1024, 1000
+_BINARY = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E", 21: "Z", 24: "Y"}
 
 
 def quantity(x: float, unit: str = "") -> str:
-    """An amount, 0 or more, with three digits and a prefix that is a power of ten: "640", "13.5 GB", "7.01 ms". Whole
-    numbers below 1000 are written in full."""
+    """An amount, 0 or more, with three digits and a prefix that is a power of ten: "640", "13.5 TFLOP", "7.01 ms".
+    Whole numbers below 1000 are written in full, bytes ("B") as `format_bytes` does."""
+    if unit == "B":
+        return format_bytes(x)
     if x == 0 or (x < 1000 and float(x).is_integer()):
         return f"{x:.0f} {unit}".rstrip()
     rounded = Decimal(f"{Decimal(x):.2e}")

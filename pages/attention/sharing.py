@@ -22,9 +22,11 @@ from ui.views import View
 def lab() -> None:
     """Everything that changes with an edit, a pin or a switch of this page."""
     bench, resolved = frame.look()
-    formula_at = st.container()
+    strip_at, formula_at = st.container(), st.container()
     choice = sharework.controls(resolved.trace, bench.layer)
     found = choice.shared
+    with strip_at:
+        blocks.shape_strip("sharing", {**resolved.trace.sizes, "Hkv": found.wiring.kv_heads})
     view = View(found.trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
     config = found.trace.config
     exercise = Exercise(
@@ -58,8 +60,9 @@ def _facts(bench: Bench, choice: Choice) -> list[str]:
     return [
         made.kind,
         _("K and V: {shape} each").format(shape="×".join(map(str, made.shape))),
-        _("{bytes} bytes for this layer, {ratio} of MHA's").format(
-            bytes=made.cache_bytes, ratio=made.ratio if made.ratio < 1 else _("all")),
+        (_("{bytes} bytes for this layer, {ratio} of MHA's") if made.ratio < 1 else
+         _("{bytes} bytes for this layer, as many as for MHA")).format(
+             bytes=f"{made.cache_bytes:,}", ratio=made.ratio),
         _("the output changes by up to {difference}").format(difference=format_number(moved, bench.decimals))
         if moved else _("the output is the layer's own"),
     ]
@@ -119,21 +122,32 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> N
               numbers=facts.numbers, full=facts.of),
         _("Q and O keep their shapes: only WK and WV get fewer columns, and K and V fewer heads."),
     ]
-    own = resolved.trace.config.kv_heads
-    if config.kv_heads < own and choice.way == "mean":
-        sentences.append(_("K and V of each group were averaged here, on the same input and the same queries: that is "
-                           "how a trained model is turned into one with fewer KV heads, before it is trained further."))
-    elif config.kv_heads < own:
-        sentences.append(_("Of each group the first K and V were kept here and the others dropped, on the same input "
-                           "and the same queries."))
-    elif config.kv_heads > own:
-        sentences.append(_("The layer has {own} KV heads; here each was copied for the heads that read it. More "
-                           "memory, the same output.").format(own=own))
-    if choice.shared.difference:
-        sentences.append(_("The output is another one: fewer KV heads save memory and are not free."))
+    sentences += _changed(resolved.trace.config.kv_heads, config.kv_heads, choice)
     if view.trace.config.positions == "rope":
         sentences.append(_("K is turned by RoPE after it was shared out, once for each KV head."))
     blocks.look_for(sentences)
+
+
+def _changed(own: int, kv_heads: int, choice: Choice) -> list[str]:
+    """What was done to the layer's own K and V, and whether that is free."""
+    sentences = []
+    if choice.shared.change == "copied":
+        sentences.append((_("The layer has {own} KV heads; here each was copied for the heads that read it. More "
+                            "memory, the same output.") if own > 1 else
+                          _("The layer has one KV head; here it was copied for all heads that read it. More memory, "
+                            "the same output.")).format(own=own))
+    elif choice.shared.change == "pooled" and kv_heads > own:
+        sentences.append(_("The layer's {own} KV heads do not divide {count} evenly: each group of query heads got "
+                           "what its heads read before, brought together.").format(own=own, count=kv_heads))
+    elif choice.shared.change == "pooled" and choice.way == "mean":
+        sentences.append(_("K and V of each group were averaged here, on the same input and the same queries: that is "
+                           "how a trained model is turned into one with fewer KV heads, before it is trained further."))
+    elif choice.shared.change == "pooled":
+        sentences.append(_("Of each group the first K and V were kept here and the others dropped, on the same input "
+                           "and the same queries."))
+    if choice.shared.difference and kv_heads < own:
+        sentences.append(_("The output is another one: fewer KV heads save memory and are not free."))
+    return sentences
 
 
 def _weights(bench: Bench, resolved: Resolved, view: View) -> None:
@@ -172,7 +186,7 @@ def _mistake(bench: Bench, view: View) -> None:
                  [["`repeat_interleave`", numbers["right"]], ["`repeat`", numbers["tiled"]]])
     if not found.wrong:
         st.markdown(_("Here both orders are the same: there is one KV head, or one for each query head. Choose a "
-                      "number between, for instance with a toy of four query heads."))
+                      "number between, or an example or toy with four query heads."))
         return
     result = sharing_practice.tiled(view.trace, 0)
     head = view.head if view.head in found.wrong else found.wrong[0]
@@ -187,5 +201,4 @@ def _mistake(bench: Bench, view: View) -> None:
 _bench, _resolved = frame.look()
 blocks.page_header("sharing", frame.here().built)
 blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("sharing", _resolved.trace)
 lab()

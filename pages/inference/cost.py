@@ -40,8 +40,8 @@ def lab() -> None:
     with table_at:
         costs.ledger_table(lines, part)
     st.caption(_("FLOP: an addition or a multiplication, two for each pair of a matrix product. Bytes: what must be "
-                 "moved at least, weights once for the whole batch. G is a thousand million. Left out: norms, softmax, "
-                 "RoPE and activations, which grow with T·D only."))
+                 "moved at least, weights once for the whole batch. Left out: norms, softmax, RoPE and activations, "
+                 "which grow with T·D only.") + " " + blocks.units_note())
     device = _roof(load)
     _look_for(load, device)
     _growth(load, bench)

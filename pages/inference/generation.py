@@ -85,7 +85,7 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
         asked and asked.kind == "value") else []
     pin = equations.drawn(frames, rules, key="generation", bench=bench, resolved=resolved, view=view, telling=telling,
                           hidden=hidden)
-    frames, rules = cached.mixing(view)
+    frames, rules = cached.mixing(view, bench.decimals)
     equations.drawn(frames, rules, key="generation-mixing", bench=bench, resolved=resolved, view=view, telling=None,
                     pinning=False)
     with formula_at:
@@ -138,14 +138,14 @@ def _look_for(view: View, run: Run, place: int) -> None:
     config, new, held = view.trace.config, step.inputs.shape[1], step.cached
     label = run.prompt.label
     if step.kind == "prefill":
-        sentences = [_("Prefill: {count} tokens of the prompt are known, so they are read in one pass, all rows at "
-                       "once.").format(count=new)]
+        sentences = [_("Prefill: the tokens of the prompt are known, so they are read in one pass, all rows at once. "
+                       "Tokens in this step: {count}.").format(count=new)]
         if held:
             sentences.append(_("This is a further piece of the prompt: its {count} queries also read the {held} rows "
                                "that the pieces before left in the cache.").format(count=new, held=held))
     elif run.choices.cache:
-        sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. The other {held} rows of K and "
-                       "V come from the cache and are not computed again.").format(
+        sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. All other rows of K and "
+                       "V, {held} of each, come from the cache and are not computed again.").format(
                            token=f"`{label(int(step.inputs[view.batch, -1]))}`", held=held)]
     else:
         sentences = [_("Without the cache all {count} tokens are read again for the sake of one new row.").format(
@@ -239,8 +239,8 @@ def _compare(run: Run, place: int) -> None:
             _("Read the whole text again without the cache"), key="compare-go"):
         return
     found = run.compare(place)
-    st.markdown(_("The logits of this step, and those of reading all {count} tokens again without a cache, differ "
-                  "by at most {difference}, among values up to {size}. With the cache it took {cached}, without "
+    st.markdown(_("The logits of this step, and those of reading the whole text (T = {count}) again without a cache, "
+                  "differ by at most {difference}, among values up to {size}. With the cache it took {cached}, without "
                   "{uncached}.").format(
                       count=step.text.shape[1], difference=theme.format_difference(found.difference),
                       size=format_number(found.size, decimals=2), cached=theme.format_seconds(found.cached_seconds),

@@ -9,7 +9,7 @@ from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, frame, generating, growing
+from ui import blocks, cached, equations, frame, generating, growing, i18n
 from ui.equation import MAX_SIDE
 from ui.exercise import Exercise, held_back
 from ui.generating import Run, Shown
@@ -132,15 +132,15 @@ def _bytes(run: Run, trace: Trace, rows: int, *, asking: bool) -> None:
 def _look_for(view: View, run: Run, place: int) -> None:
     step, config = run.steps[place], view.trace.config
     sentences = [
-        _("This step wrote {new} of {rows} rows, marked in colour; the others were there before and have not changed."
+        _("Rows that this step wrote, marked in colour: {new} of {rows}. All others were there before, unchanged."
           ).format(new=step.inputs.shape[1], rows=step.length_after),
-        _("Every layer and every KV head has such a pair: {pairs} pairs of matrices in this model.").format(
+        _("Every layer and every KV head has such a pair. Pairs of matrices in this model: {pairs}.").format(
             pairs=config.layers * config.kv_heads),
         _("Only K and V are here. No later step asks for an old row of Q, or for old scores and weights."),
     ]
-    empty = run.prompt.ids.shape[1] + run.room - 1 - step.length_after
-    if empty:
-        sentences.append(_("Memory for {count} more rows is taken already and holds nothing yet.").format(count=empty))
+    room = run.prompt.ids.shape[1] + run.room - 1
+    sentences.append(_("Rows that memory is taken for: {capacity} = {rows}. Rows written: {axis} = {written}.").format(
+        capacity=f"`{cached.capacity()}`", rows=room, axis=f"`{i18n.axis('T')}`", written=step.length_after))
     if config.group > 1:
         sentences.append(_("Query heads share KV heads here, {group} at a time, so the cache is smaller by that factor."
                            ).format(group=config.group))
@@ -153,7 +153,8 @@ def _predict(exercise: Exercise, rows: int) -> None:
     def ask(question: quiz.Question) -> str:
         if question.kind == "count":
             return _("By how many bytes does each further token of all texts make the cache grow, over all layers?")
-        return _("How many bytes do the {rows} rows take, over all layers, heads and texts?").format(rows=rows)
+        return _("Rows written: {rows}. How many bytes do they take, over all layers, heads and texts?").format(
+            rows=rows)
 
     def reveal(question: quiz.Question) -> str:
         return _("It is {count}.").format(count=f"{int(question.answer):,}")

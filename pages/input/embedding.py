@@ -122,8 +122,8 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
     sentences = [
         _("The id of a token is the number of a row: {token} has id {id}, so it gets row {id} of E, number for number; "
           "nothing is multiplied and nothing is summed.").format(token=view.token_name(last), id=ids[last]),
-        _("E has {vocab} rows of {width} numbers, {numbers} in all. These {tokens} tokens read {rows} of the rows, "
-          "{read} numbers.").format(vocab=f"{trace.config.vocab:,}", width=trace.config.width,
+        _("E has {vocab} rows of {width} numbers, {numbers} in all. Tokens here: {tokens}. They read {rows} of the "
+          "rows, {read} numbers.").format(vocab=f"{trace.config.vocab:,}", width=trace.config.width,
                                     numbers=f"{sizes.table:,}", tokens=len(ids), rows=len(set(ids)),
                                     read=f"{sizes.read:,}"),
     ]

@@ -113,12 +113,12 @@ def _look_for_merged(shown: Merged) -> None:
         return
     pieces = tokens_practice.pieces_of(shown.pre_tokens)
     sentences = [
-        _("{characters} characters are {bytes} bytes, and after {merges} merges {tokens} tokens.").format(
+        _("Characters: {characters}. Bytes: {bytes}. Merges: {merges}. Tokens that are left: {tokens}.").format(
             characters=facts.characters, bytes=facts.bytes, merges=facts.merges, tokens=facts.tokens),
         _("Merging starts from bytes, so every text can be written, and nothing is ever unknown. Of all pairs that "
           "stand side by side the one that comes first in the list of merges is joined, again and again. The list was "
           "learnt once, by counting; here it is only followed."),
-        _("The longest token is {label} with {count} characters.").format(
+        _("The longest token is {label}; its length in characters is {count}.").format(
             label=blocks.literal(pieces[facts.longest_at].label), count=facts.longest),
     ]
     if facts.spaced:
@@ -171,8 +171,8 @@ def _mistakes(shown: Merged) -> None:
     decoded = tokens_practice.one_by_one(tokenizer, shown.model.encode(shown.text).ids)
     blocks.table([_("right: all at once"), _("wrong: one by one, then joined")],
                  [[blocks.literal(tokenized.visible(text)) for text in (decoded.whole, decoded.joined)]])
-    st.markdown(_("{count} tokens are no text by themselves, since a character is spread over several. Shown one by "
-                  "one, as a streaming server would, they come out as replacement characters.").format(
+    st.markdown(_("Tokens that are no text by themselves, since a character is spread over several: {count}. Shown one "
+                  "by one, as a streaming server would, they come out as replacement characters.").format(
                       count=decoded.torn)
                 if decoded.torn else
                 _("In this text every token is whole characters, so it makes no difference. Try Chinese or emoji."))
@@ -203,6 +203,9 @@ def _plain(bench: Bench, resolved: Resolved, shown: Plain, formula_at: DeltaGene
         (_("Share and save"), "share", lambda: blocks.share(bench, resolved.trace, key="tokens", names=("tokens",))),
     ):
         blocks.folded(title, key, body)
+    st.caption(_("Check: each id looked up in the vocabulary again. Pieces that come back: {same} of {count}; unknown: "
+                 "{unknown}.").format(same=tokens_practice.read_back(shown.tokenizer, cut), count=len(cut),
+                                      unknown=len(cut.unknown)))
 
 
 def _predict_id(shown: Plain, exercise: Exercise) -> None:
@@ -215,8 +218,8 @@ def _predict_id(shown: Plain, exercise: Exercise) -> None:
 def _look_for_plain(resolved: Resolved, shown: Plain) -> None:
     cut, tokenizer = shown.cut, shown.tokenizer
     sentences = [
-        _("{count} tokens, and a vocabulary of {size} entries, the unknown counted: the id of a token is its place in "
-          "that list, from zero. The number says nothing about what the token means.").format(
+        _("Tokens: {count}. Vocabulary: {size} entries, the unknown counted. The id of a token is its place in that "
+          "list, from zero. The number says nothing about what the token means.").format(
               count=len(cut), size=tokenizer.size),
         _("Not in the vocabulary: {count}. Each of them gets the id {id} of the unknown, and what it was is "
           "lost.").format(count=len(cut.unknown), id=tokenizer.unknown)

@@ -58,14 +58,15 @@ def _controls(view: View) -> tuple[tuple[int, ...], str, str]:
     chosen = bench_module.order(order.opening(count))
     tokens = view.trace.tokens if len(view.trace.tokens) == count else [str(place + 1) for place in range(count)]
     permutation(tokens, chosen, key="token-order", on_change=bench_module.order_taker("token-order", count))
-    masks = {"none": _("none"), "causal": _("causal")}
-    kinds = {"none": _("none"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
+    masks = {"none": _("no mask"), "causal": _("causal mask")}
+    kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        mask = bench_module.choice(st.segmented_control, _("Mask"), masks, key="sight", default="none", required=True)
+        mask = bench_module.choice(st.segmented_control, _("Mask"), masks, key="sight", default="none", required=True,
+                                   label_visibility="collapsed")
         positions = bench_module.choice(
             st.segmented_control, _("Positions"),
             {kind: kinds[kind] for kind in order.possible(view.trace, view.layer)}, key="places", default="none",
-            required=True)
+            required=True, label_visibility="collapsed")
     return chosen, mask, positions
 
 
@@ -97,6 +98,9 @@ def _look_for(
     bench: Bench, resolved: Resolved, view: View, found: Reordered, mask: str, positions: str, *, asking: bool,
 ) -> None:
     sentences = [_("Row i of P picks the token that now stands in place i: P·X holds the same rows in another order.")]
+    if found.contents.shape[-1] > ordered.WIDE:
+        sentences.append(_("P is written as a list here: for each row the column of its only one. All else in P is "
+                           "zero."))
     if asking:
         blocks.look_for(sentences)
         return

@@ -132,8 +132,10 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
     sentences = [
         _("In the formula (a, b) is a pair, m the position, i the pair counted from zero, d how many dimensions are "
           "turned."),
-        _("Each pair of numbers is a clock hand: dashed before, thick after. {pairs} hands turn at {pairs} speeds: the "
-          "fastest comes round every {fastest} positions, the slowest every {slowest}.").format(
+        (_("Each pair of numbers is a clock hand: dashed before, thick after. {pairs} hands turn at {pairs} speeds: "
+           "the fastest comes round every {fastest} positions, the slowest every {slowest}.") if facts.pairs > 1 else
+         _("The pair of numbers is a clock hand: dashed before, thick after. It comes round every {fastest} "
+           "positions.")).format(
               pairs=facts.pairs, fastest=format_number(facts.fastest, bench.decimals),
               slowest=format_number(facts.slowest, bench.decimals)),
         _("Positions count from zero, tokens from one: {token} stands at position {position}.").format(
@@ -141,9 +143,10 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
     ]
     if facts.origin:
         sentences.append(_("At position zero the angle is zero: that row stays as it is."))
-    sentences.append(_("{count} of the {pairs} hands make less than one full turn over the {span} positions between "
-                       "the first and the last token here.").format(
-                           count=facts.under_one_turn, pairs=facts.pairs, span=facts.span))
+    if facts.pairs > 1 and facts.span:
+        sentences.append(_("Of {pairs} hands {count} make less than one full turn on the way from the first token here "
+                           "to the last, over positions: {span}.").format(
+                               count=facts.under_one_turn, pairs=facts.pairs, span=facts.span))
     sentences.append(_("A turn keeps the length: no row of Q or K grew or shrank by more than {difference}.").format(
         difference=format_difference(facts.stretch)))
     sentences.append(_("Only Q and K are turned. V is not: it says what is taken, not from where."))

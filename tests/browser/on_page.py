@@ -168,6 +168,15 @@ def sideways(page: Page) -> list[int]:
     return found
 
 
+def overhang(page: Page) -> float:
+    """How far the first equation reaches below the upper edge of its dock, in pixels: what the dock covers."""
+    frames = page.locator(".eq").first.locator(".frame .mid").evaluate_all(
+        "all => Math.max(...all.map(n => n.getBoundingClientRect().bottom))")
+    edge = page.locator(".dock").first.evaluate("n => n.getBoundingClientRect().top")
+    assert edge < page.evaluate("innerHeight")
+    return float(frames - edge)
+
+
 class Expected(NamedTuple):
     """What pointing at a cell should do: the cells it was made from, the arithmetic, whether rounding must be said."""
 

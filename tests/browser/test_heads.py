@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from core import derive, heads, heads_practice, sharing, worked
 from core.trace import Trace
-from tests.browser.on_page import SWEEP, cell, choose, dock, edit, settled, unfold
+from tests.browser.on_page import SWEEP, cell, choose, dock, edit, overhang, settled, unfold
 from ui.theme import format_number
 
 BLOCK = worked.block()
@@ -173,19 +173,23 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str, kind: str) 
 # Sharing.
 
 
-def grouped(trace: Trace, which: str) -> list[tuple[str, str, set[tuple[Any, ...]]]]:
+GROUPED = worked.grouped()
+
+
+def products(trace: Trace, which: str) -> list[tuple[str, str, set[tuple[Any, ...]]]]:
     """For every cell of the product: its place, the arithmetic and what it was made from, from `core.derive`."""
     name = f"blocks.0.{'scores' if which == 'k' else 'context'}"
     group, expected = trace.config.group, []
-    for head in range(HEADS):
-        for row in range(TOKENS):
-            for col in range(trace[name].shape[-1]):
+    _, heads_, tokens, columns = trace[name].shape
+    for head in range(heads_):
+        for row in range(tokens):
+            for col in range(columns):
                 what = derive.cell(trace, name, (0, head, row, col))
                 terms = [[format_number(factor.value, 3) for factor in term] for term in what.terms]
                 text = " + ".join("×".join(f"({x})" if x[0] == "−" else x for x in term) for term in terms)
                 place = f"h{head + 1},t{row + 1},{'t' if which == 'k' else 'd'}{col + 1}"
                 inner = len(terms)
-                lit = {("left", head * TOKENS + row, k) for k in range(inner)}
+                lit = {("left", head * tokens + row, k) for k in range(inner)}
                 lit |= {("right", head // group * inner + k, col) for k in range(inner)}
                 expected.append((f"{'QKᵀ' if which == 'k' else 'AV'}[{place}]",
                                  f"{text} = {format_number(what.value, 3)}", lit))
@@ -193,21 +197,21 @@ def grouped(trace: Trace, which: str) -> list[tuple[str, str, set[tuple[Any, ...
 
 
 @pytest.mark.parametrize("which", ["k", "v"])
-@pytest.mark.parametrize("count", [2, 1])
+@pytest.mark.parametrize("count", [4, 2, 1])
 def test_pointing_at_any_product_lights_the_kv_head_that_is_read(page: Page, url: str, which: str, count: int) -> None:
-    trace = sharing.share(BLOCK, 0, count).trace
+    trace = sharing.share(GROUPED, 0, count).trace
     visit(page, f"{url}/sharing?lang=en&which={which}&kvheads={count}")
     said = [cell for cell in swept(page) if cell["at"][0] == "product"]
-    for seen, (place, text, lit) in zip(said, grouped(trace, which), strict=True):
+    for seen, (place, text, lit) in zip(said, products(trace, which), strict=True):
         assert seen["main"] == f"{place} = {text}"
         assert places(seen["lit"]) == lit
 
 
 def test_a_number_of_v_feeds_every_query_head_that_shares_it(page: Page, url: str) -> None:
-    for count, readers in ((2, 1), (1, 2)):
+    for count, readers in ((4, 1), (2, 2), (1, 4)):
         visit(page, f"{url}/sharing?lang=en&kvheads={count}&pin=none")
         (seen,) = [cell for cell in swept(page) if cell["at"] == ["right", 2, 1]]
-        assert places(seen["feeds"]) == {("product", row, 1) for row in range(readers * TOKENS)}
+        assert places(seen["feeds"]) == {("product", row, 1) for row in range(readers * GROUPED.sizes["T"])}
 
 
 def lit(page: Page) -> list[str]:
@@ -235,17 +239,32 @@ def test_pointing_at_a_head_lights_its_partner_and_their_rows(page: Page, url: s
     assert lit(page) == ["Q1", "Q2", "KV1"]
 
 
-def test_the_switch_moves_picture_digits_and_bytes_without_a_new_page(page: Page, url: str) -> None:
+def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page: Page, url: str) -> None:
     visit(page, f"{url}/sharing?lang=en")
-    expect(page.locator(".head.of-kv")).to_have_count(2)
-    choose(page, "kvheads", 1)
-    expect(page.locator(".head.of-kv")).to_have_count(1)
-    expect(page.locator(".wiring-notes div").first).to_have_text("MQA")
-    expect(page.locator(".wiring-notes")).to_contain_text("64 bytes for this layer, 1/2 of MHA's")
-    found = sharing.share(BLOCK, 0, 1)
-    expect(page.locator("[data-name='product'] [role=gridcell]")).to_have_text(
-        [format_number(float(value), 3) for value in found.trace["blocks.0.context"].flatten()])
+    for place, (count, kind, size) in enumerate((
+            (4, "MHA", "192 bytes for this layer, as many as for MHA"),
+            (2, "GQA", "96 bytes for this layer, 1/2 of MHA's"), (1, "MQA", "48 bytes for this layer, 1/4 of MHA's"))):
+        choose(page, "kvheads", place)
+        expect(page.locator(".head.of-kv")).to_have_count(count)
+        expect(page.locator(".wiring-notes div").first).to_have_text(kind)
+        expect(page.locator(".wiring-notes")).to_contain_text(size)
+        expect(page.locator(".strip .sizes")).to_contain_text(f"Hkv={count}")
+        found = sharing.share(GROUPED, 0, count)
+        expect(page.locator("[data-name='product'] [role=gridcell]")).to_have_text(
+            [format_number(float(value), 3) for value in found.trace["blocks.0.context"].flatten()])
     assert "kvheads=1" in page.url
+
+
+@pytest.mark.parametrize("address", [
+    "heads?source=live", "heads?source=live&way=merged", "heads?source=live&way=mixed", "heads?source=live&way=viewed",
+    "sharing?source=live", "sharing?example=grouped", "sharing?example=grouped&kvheads=4&which=k"])
+def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
+    visit(page, f"{url}/{address}&lang=en")
+    if "live" in address:
+        expect(page.locator(".strip .sizes")).to_contain_text("D=576", timeout=60_000)
+    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+    settled(page)
+    assert overhang(page) <= 0
 
 
 def test_a_pinned_number_is_in_view_in_every_shape(page: Page, url: str) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from core import live, order, order_practice, worked
 from core.order import Reordered
-from tests.browser.on_page import SWEEP, choose, settled, unfold
+from tests.browser.on_page import SWEEP, choose, overhang, settled, unfold
 from ui.theme import format_number
 
 
@@ -141,3 +141,23 @@ def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> N
     seen = page.locator("[data-name='found'] [role=gridcell]").first.get_attribute("aria-label") or ""
     assert float(seen.rsplit(": ", 1)[1].replace("−", "-")) == pytest.approx(float(found.found[0, 0, 0]), abs=1e-4)
     expect(page.locator(".st-key-formula annotation").last).to_contain_text("(PX) = P")
+
+
+def test_of_a_wide_x_p_is_a_list_and_all_of_it_is_in_the_first_view(page: Page, url: str) -> None:
+    visit(page, f"{url}/order?lang=en&source=live&text=The+cat+sat+on+the+mat+because+it+was+tired.&layer=2")
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    settled(page)
+    trace = live.load().trace("The cat sat on the mat because it was tired.")
+    chosen = order.opening(len(trace.tokens))
+    found = order.reorder(trace, 1, chosen)
+    expect(page.locator("[data-name='permutation'] [role=gridcell]")).to_have_text([str(place + 1) for place in chosen])
+    said: list[dict[str, Any]] = page.evaluate(SWEEP, 0)
+    for row, place in enumerate(chosen):
+        seen = next(cell for cell in said if cell["at"] == ["expected", row, 1])
+        value = format_number(float(found.expected[0, row, 1]), 3)
+        assert seen["main"] == f"P·Attn(X)[{row + 1},2] = Attn(X)[{place + 1},2] = {value}"
+        assert {tuple(at) for at in seen["lit"]} == {("permutation", row, 0), ("attention", place, 1)}
+        assert f"row {place + 1} of Attn(X) comes to row {row + 1}" in seen["notes"]
+        back = next(cell for cell in said if cell["at"] == ["attention", place, 1])
+        assert {tuple(at) for at in back["feeds"]} == {("expected", row, 1), ("difference", row, 1)}
+    assert overhang(page) <= 0

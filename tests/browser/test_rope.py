@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, live, meetings, rotation, rotation_practice, stretch, worked
 from core.trace import Trace
 from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, settled, unfold, wait_for_slice
-from ui.theme import format_number
+from ui.theme import format_number, full_value
 
 Q, Q_ROT, K, K_ROT = (f"blocks.0.{short}" for short in ("q", "q_rot", "k", "k_rot"))
 
@@ -253,6 +253,41 @@ def test_the_live_model_turns_its_real_queries(page: Page, url: str) -> None:
     assert value == pytest.approx(float(trace["blocks.2.q_rot"][0, 4, 3, 0]), abs=1e-4)
     assert page.locator(".dial").count() == 32
     assert page.locator(".frame.editable").count() == 0
+
+
+def test_the_slider_of_the_base_follows_the_source(page: Page, url: str) -> None:
+    visit(page, f"{url}/rope?lang=en&text=A+small+red+fox.")
+    shown = page.locator(".st-key-base [data-testid=stSliderThumbValue]")
+    expect(shown).to_have_text("10000")
+    choose(page, "source", 2)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_have_attribute("aria-colcount", "64", timeout=60_000)
+    base = live.load().config.rope_base
+    assert base != worked.rope_pairs().config.rope_base
+    expect(shown).to_have_text(full_value(base))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_word_of_many_hands_overlaps_another(
+    open_page: Callable[..., Page], url: str, width: int, scheme: str,
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    visit(page, f"{url}/rope?lang=en&source=live&text=A+small+red+fox.")
+    expect(page.locator(".dial")).to_have_count(32, timeout=60_000)
+    settled(page)
+    boxes = page.locator(".dial").evaluate_all("""all => all.flatMap((dial, n) => [
+        ...dial.querySelectorAll("span")].map((word) => {
+        const range = document.createRange();
+        range.selectNodeContents(word);
+        const box = range.getBoundingClientRect();
+        return [n, box.left, box.right, box.top, box.bottom];
+    }))""")
+    assert len(boxes) == 3 * 32
+    for n, left, right, top, bottom in boxes:
+        assert right <= width
+        assert not any(m != n and left < r and other < right and top < b and t < bottom for m, other, r, t, b in boxes)
+    last = rotation.pairs(rotation.settings(live.load().config))[-1].theta
+    expect(page.locator(".dial-theta").last).to_have_text(f"θ {last:.2e}".replace("e-0", "e−"))
 
 
 def test_an_example_without_rotation_keeps_its_place_and_an_unsound_address_is_dropped(page: Page, url: str) -> None:

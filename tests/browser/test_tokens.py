@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -206,3 +207,32 @@ def test_typed_text_is_put_in_as_text(page: Page, url: str) -> None:
     page.goto(f"{url}/tokens?lang=en&source=toy&cut=characters&sample={quote('<b onclick=x>&amp;')}")
     page.locator(".chip").first.wait_for()
     assert "".join(label for label, _token in chips(page)) == "<b␣onclick=x>&amp;"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_holds_every_token_and_every_rung(
+    open_page: Callable[..., Page], url: str, model: Live, tmp_path: Path, scheme: str,
+) -> None:
+    text = "unbelievable antidisestablishmentarianism 🦊 <&>"
+    page = open_page(color_scheme=scheme)
+    page.goto(f"{url}/tokens?lang=en&source=live&text={quote(text)}")
+    page.locator(".rung").first.wait_for(timeout=60_000)
+    settled(page)
+    rungs = page.evaluate(RUNGS)
+    chips = page.locator(".merging .chip .label").all_inner_texts()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Picture as SVG").click()
+    assert download.value.suggested_filename == "tokens.svg"
+    download.value.save_as(tmp_path / "tokens.svg")
+    root = ElementTree.parse(tmp_path / "tokens.svg").getroot()
+    namespace = "{http://www.w3.org/2000/svg}"
+    drawn = [node.text or "" for node in root.iter(f"{namespace}text")]
+    assert len(chips) == sum(len(whole.pieces) for whole in cut(model, text))
+    for written in (*chips, *(word for rung in rungs for word in rung)):
+        assert drawn.count(written) >= 1, written
+    boxes = [node for node in root.iter(f"{namespace}rect") if node.get("rx")]
+    assert len(boxes) >= len(chips) + sum(len(rung) - 1 for rung in rungs)
+    width, height = float(root.get("width") or 0), float(root.get("height") or 0)
+    for node in boxes:
+        assert 0 <= float(node.get("x") or -1) < width
+        assert 0 <= float(node.get("y") or -1) < height

@@ -109,9 +109,11 @@ def test_a_published_config_is_read_in_both_forms(raw: dict[str, Any], config: M
 
 
 @pytest.mark.parametrize(("width", "heads", "head_dim", "outputs"), [
-    (2560, 32, 128, 4096), (5120, 64, 128, 8192), (5120, 32, 128, 4096), (640, 4, 256, 1024)])
+    (2560, 32, 128, 4096), (5120, 64, 128, 8192), (5120, 32, 128, 4096), (640, 4, 256, 1024),
+    (3072, 16, 256, 4096), (3584, 16, 256, 4096), (4608, 32, 128, 4096), (6144, 64, 128, 8192)])
 def test_the_head_width_is_an_entry_of_its_own(width: int, heads: int, head_dim: int, outputs: int) -> None:
-    """D5: Qwen3-4B, Qwen3-32B, Mistral-Nemo and Gemma-3-270m, where D/H is 80, 80, 160 and 160."""
+    """D5: Qwen3-4B, Qwen3-32B, Mistral-Nemo, Gemma-3-270m, Gemma-7B, Gemma-2-9B, Gemma-2-27B and MiniMax-01, where D/H
+    is 80, 80, 160, 160, 192, 224, 144 and 96."""
     raw = {**QWEN3, "hidden_size": width, "num_attention_heads": heads, "head_dim": head_dim, "num_key_value_heads": 1}
     config = ModelConfig.from_hf(raw)
     assert config.head_dim != width // heads

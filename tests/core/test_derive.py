@@ -146,6 +146,18 @@ def test_what_is_left_of_a_sum_before_and_after_a_part_of_it_is_that_of_its_term
             assert [float(before[row, column]), float(after[row, column])] == pytest.approx(sums, abs=1e-12)
 
 
+@pytest.mark.parametrize(("start", "stop"), [(0, 2), (1, 4), (3, 5), (0, 5)])
+def test_what_the_unseen_keys_add_to_a_context_is_that_of_its_terms(start: int, stop: int) -> None:
+    trace = toy(ToySizes(batch=2, tokens=5, width=12, heads=6, kv_heads=2, vocab=7), 3)
+    for head in range(6):
+        before, after = derive.rest_of(trace, "blocks.1.context", 1, head, start, stop)
+        for row, column in itertools.product(range(5), range(2)):
+            terms = derive.cell(trace, "blocks.1.context", (1, head, row, column)).terms
+            sums = [math.fsum(math.prod(f.value for f in term) for term in part)
+                    for part in (terms[:start], terms[stop:])]
+            assert [float(before[row, column]), float(after[row, column])] == pytest.approx(sums, abs=1e-7)
+
+
 def test_the_cell_that_the_document_writes_out() -> None:
     """D0 §6: K[3,1] = 1×1 + 1×1 = 2, and S[2,3] = (0×2 + 1×1) ÷ √2."""
     trace = worked.single_head()

@@ -23,6 +23,7 @@ def test_an_id_is_a_row_of_the_table(read: object) -> None:
         with pytest.raises(TokenOutOfRange) as caught:
             read(TABLE, torch.tensor([[0, 2], [wrong, 1]]))  # type: ignore[operator]
         assert (caught.value.token, caught.value.vocab) == (wrong, 4)
+    assert TABLE.numpy()[-1].tolist() == [6, 7]
 
 
 @given(st.integers(1, 9), st.integers(1, 4), st.lists(st.integers(0, 8), min_size=6, max_size=6))
@@ -45,6 +46,8 @@ def test_paired_columns_share_their_exponent() -> None:
     """E18."""
     row = embedding.sinusoidal(2, 4)[1].tolist()
     assert row == pytest.approx([.841471, .540302, .01, .99995], abs=1e-6)
+    for fault in ([.841471, .99995, .0001, 1], [.841471, .995004, .01, 1]):  # 2·column, and an exponent for each
+        assert max(abs(own - other) for own, other in zip(row, fault, strict=True)) > 4e-5
 
 
 def test_the_whole_table_equals_the_reference() -> None:

@@ -119,11 +119,23 @@ def test_savings_by_hand() -> None:
     assert found["sharing"].before == 4 * found["sharing"].after == 2**30
     assert found["fused"].before - found["fused"].after == 4 * 32 * 32 * 2048**2 * 2
     assert found["quantised"].before == 2 * 6_738_415_616 == 4 * found["quantised"].after
-    assert found["window"].before == found["window"].after, "shorter than the window"
+    assert (found["window"].window, found["window"].before) == (1024, 2 * found["window"].after), "half the text"
     assert found["cache"].before > 2000 * found["cache"].after
     assert found["batching"].before > 9 * found["batching"].after
     longer = {saving.name: saving for saving in ledger.savings(Workload(LLAMA, 1, 16384))}
-    assert longer["window"].before == 4 * longer["window"].after
+    assert (longer["window"].window, longer["window"].before) == (4096, 4 * longer["window"].after)
+
+
+@pytest.mark.parametrize("tokens", [2, 3, 4096, 4097, 8192])
+@pytest.mark.parametrize("name", ["llama-2-7b", "mistral-7b"])
+def test_a_window_always_saves_what_it_says(name: str, tokens: int) -> None:
+    """Whatever the length: the cache of as many tokens as the window keeps, against that of all of them."""
+    load = Workload(PRESETS[name], 3, tokens)
+    (found,) = [saving for saving in ledger.savings(load) if saving.name == "window"]
+    assert found.window is not None
+    assert 0 < found.window < tokens
+    for kept, amount in ((tokens, found.before), (found.window, found.after)):
+        assert amount == 2 * load.config.layers * 3 * kept * load.config.kv_heads * load.config.head_dim * 2
 
 
 def test_batching_climbs_the_slope_and_time_never_falls() -> None:

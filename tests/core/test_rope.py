@@ -52,6 +52,8 @@ def test_partial_rotation_takes_its_exponent_from_the_rotated_width() -> None:
     assert at(1, *x, rotary_dim=4) == pytest.approx(expected, abs=1e-6)
     whole = [-3.667053, 1.391008, 2.929851, 3.991998, 3.542983, 6.169692, 7.02965, 8.003996]
     assert at(1, *x) == pytest.approx(whole, abs=1e-6)
+    of_the_whole_head = rope.frequencies(8)[:2].tolist()  # the fault: 8 in the exponent
+    assert of_the_whole_head == pytest.approx([1, .1])
 
 
 def test_scores_of_a_query_at_three() -> None:
@@ -72,6 +74,8 @@ def test_half_order_from_adjacent_order() -> None:
     order = rope.half_from_adjacent(8)
     assert order == [0, 2, 4, 6, 1, 3, 5, 7]
     assert np.argsort(order).tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+    narrow = rope.half_from_adjacent(4)  # here both are the same, so that a test of it could not tell the direction
+    assert narrow == np.argsort(narrow).tolist() == [0, 2, 1, 3]
 
 
 @given(st.integers(0, 2**31), st.sampled_from([2, 4, 6, 10]), st.integers(0, 3), st.sampled_from([1, 2]))

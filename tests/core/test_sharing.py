@@ -23,7 +23,7 @@ from tests.core.test_worked import NUMBERS
 TOY = toy(ToySizes(batch=2, tokens=5, width=12, heads=6, kv_heads=2, ffn_width=4, vocab=7, layers=2), 1)
 TRACES: dict[str, Callable[[], Trace]] = {
     "single_head": worked.single_head, "block": worked.block, "block with one KV head": lambda: worked.block(1),
-    "block without a mask": lambda: worked.block(mask="none"), "toy": lambda: TOY,
+    "block without a mask": lambda: worked.block(mask="none"), "grouped": worked.grouped, "toy": lambda: TOY,
     "biases": lambda: decoder_trace(qkv_bias=True, out_bias=True, norm="layer", positions="learned"),
     "head norms": lambda: decoder_trace(qk_norm=True, rope_pairing="adjacent"),
     "rescaled": lambda: TOY.with_scale(0, 0.3),
@@ -103,6 +103,7 @@ def test_fewer_kv_heads_on_the_same_input(kind: str, way: str) -> None:
         assert found.wiring.cache_bytes == found.trace["blocks.0.k"].nbytes + found.trace["blocks.0.v"].nbytes
         assert found.wiring.shape == tuple(found.trace["blocks.0.v"].shape)
         if count % config.kv_heads == 0:  # copies of what is there already
+            assert found.change == ("none" if count == config.kv_heads else "copied")
             assert found.difference < 1e-6
         else:
             assert found.difference > 1e-3
@@ -122,6 +123,20 @@ def test_pooled_matrices_give_the_pooled_heads() -> None:
     wk = trace["blocks.0.wk"].reshape(4, 2, 2).mean(dim=1)  # (D, Dh): one head
     x = trace[trace.attention_input(0)]
     torch.testing.assert_close(sharing.pool(trace["blocks.0.k"], 2, 1)[:, 0], x @ wk)
+
+
+@pytest.mark.parametrize("count", [4, 2, 1])
+def test_the_worked_example_with_fewer_kv_heads_is_what_the_switch_makes_of_it(count: int) -> None:
+    """Written down with that many KV heads, or brought down to them here: one and the same layer."""
+    found, own = sharing.share(worked.grouped(), 0, count).trace, worked.grouped(count)  # type: ignore[arg-type]
+    for name in ("q", "k", "v", "weights", "context", "attn_out"):
+        torch.testing.assert_close(found[f"blocks.0.{name}"], own[f"blocks.0.{name}"])
+
+
+@pytest.mark.parametrize(("own", "count", "expected"), [
+    (4, 4, "none"), (4, 2, "pooled"), (2, 4, "copied"), (1, 4, "copied"), (2, 3, "pooled"), (3, 9, "copied")])
+def test_what_happens_to_the_kv_heads(own: int, count: int, expected: str) -> None:
+    assert sharing.change(own, count) == expected
 
 
 def test_another_way_of_pooling_is_refused() -> None:

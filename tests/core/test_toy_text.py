@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import toy_text
+from core import tokens_practice, toy_text
 from core.errors import TokenOutOfRange, UnknownOption
 from core.toy_text import ToyTokenizer
 
@@ -54,3 +54,9 @@ def test_what_there_is_not_is_refused() -> None:
     for token in (-1, 2):
         with pytest.raises(TokenOutOfRange):
             ToyTokenizer("characters", ("a",)).decode([token])
+
+
+@pytest.mark.parametrize(("text", "expected"), [("the cat sees a", 4), ("the dog sees a", 3), ("", 0)])
+def test_the_ids_of_known_pieces_give_them_back(text: str, expected: int) -> None:
+    tokenizer = ToyTokenizer.of("words", "the cat sees a")
+    assert tokens_practice.read_back(tokenizer, tokenizer.encode(text)) == expected

@@ -151,6 +151,48 @@ def test_one_kv_head_is_read_by_both_query_heads() -> None:
     assert not torch.allclose(one["blocks.0.weights"][:, 1], two["blocks.0.weights"][:, 1], atol=1e-2)
 
 
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.parametrize("mask", ["causal", "none"])
+def test_every_name_of_grouped_equals_the_reference(kv_heads: int, mask: str) -> None:
+    """Four query heads, from X to the block's output."""
+    trace = worked.grouped(kv_heads, mask)  # type: ignore[arg-type]
+    assert {axis: trace.sizes[axis] for axis in ("B", "T", "D", "H", "Hkv", "Dh")} == {
+        "B": 1, "T": 3, "D": 8, "H": 4, "Hkv": kv_heads, "Dh": 2}
+    given = {name: trace[f"blocks.0.{name}"].double().numpy() for name in ("in", "wq", "wk", "wv", "wo")}
+    for name, values in given.items():
+        assert np.array_equal(values, values.round()), name
+        assert np.abs(values).max() <= 2, name
+    x, heads = given["in"], {"q": 4, "k": kv_heads, "v": kv_heads}
+    expected = {f"{letter}_proj": x @ given[f"w{letter}"] for letter in "qkv"}
+    expected |= {letter: reference.heads_of(expected[f"{letter}_proj"], count) for letter, count in heads.items()}
+    visible = np.tril(np.ones((1, 3, 3), dtype=bool)) | (mask == "none")
+    expected |= reference.attention(expected["q"], expected["k"], expected["v"], visible)
+    expected["concat"] = np.concatenate(list(expected["context"].transpose(1, 0, 2, 3)), axis=-1)
+    expected["attn_out"] = expected["concat"] @ given["wo"]
+    expected["resid_mid"] = expected["out"] = x + expected["attn_out"]
+    assert {name.removeprefix("blocks.0.") for name in trace.names() if not trace.is_given(name)} == set(expected)
+    for name, value in expected.items():
+        ours, finite = trace[f"blocks.0.{name}"].double().numpy(), np.isfinite(value)
+        np.testing.assert_allclose(ours[finite], value[finite], atol=1e-6, rtol=1e-6, err_msg=name)
+
+
+def test_grouped_tells_every_number_of_kv_heads_apart() -> None:
+    """What the page on sharing opens on: each number gives another output and other weights for every query head, and
+    with the number it opens with, copies in the wrong order show."""
+    found = {count: worked.grouped(count) for count in (4, 2, 1)}  # type: ignore[arg-type]
+    for one, other in ((4, 2), (2, 1), (4, 1)):
+        gaps = (found[one]["blocks.0.context"] - found[other]["blocks.0.context"]).abs().amax(dim=(0, 2, 3))
+        assert bool((gaps > 0.1).all())
+    weights = found[1]["blocks.0.weights"][0]
+    assert all((weights[a] - weights[b]).abs().max() > 0.05 for a in range(4) for b in range(a))
+    assert found[worked.OPENING_KV_HEADS["grouped"]].config.group not in (1, 4)
+    k, v = (found[4][f"blocks.0.{name}"] for name in "kv")
+    for count in (2, 1):
+        for name, four in (("k", k), ("v", v)):
+            own = four.unflatten(1, (count, 4 // count)).mean(dim=2)
+            torch.testing.assert_close(found[count][f"blocks.0.{name}"], own)
+
+
 @pytest.mark.parametrize("positions", ["none", "learned", "sinusoidal", "rope"])
 @pytest.mark.parametrize("mask", ["causal", "none"])
 def test_every_name_of_word_order_equals_the_reference(positions: str, mask: str) -> None:
@@ -196,7 +238,7 @@ def test_every_row_of_weights_sums_to_one_and_no_later_key_is_read(example: str,
 
 @pytest.mark.parametrize("call", [
     lambda: worked.single_head("both"), lambda: worked.block(3), lambda: worked.block(2, "x"),  # type: ignore[arg-type]
-    lambda: worked.word_order("alibi"), lambda: worked.rope_pairs("odd")])  # type: ignore[arg-type]
+    lambda: worked.grouped(3), lambda: worked.word_order("alibi"), lambda: worked.rope_pairs("odd")])  # type: ignore[arg-type]
 def test_an_unknown_switch_is_refused(call: Any) -> None:
     with pytest.raises(UnknownOption):
         call()

@@ -19,7 +19,7 @@ from core.toy import ToySizes, toy
 from tests.ui.test_pages import arrived, everything, messages, opened
 from ui import costs, measuring
 from ui.measuring import Measured, Measurement
-from ui.theme import percent, quantity
+from ui.theme import format_bytes, percent, quantity
 
 PAGE = "pages/inference/cost.py"
 SECTIONS = ("crossover", "sharing", "fused", "savings", "machine", "wrong", "code", "share", "predict")
@@ -62,7 +62,7 @@ def test_it_opens_with_the_model_of_d1() -> None:
     assert messages(at) == []
     assert_ledger(at, LLAMA)
     assert "6,738,415,616 parameters by formula, 6,738,415,616 in the tensors" in at.caption[-1].value
-    assert tables(at)[0][-1] == ["Total", "6.74 G", "28.7 TFLOP", "14.3 GB", "14.3 GFLOP", "14.3 GB"]
+    assert tables(at)[0][-1] == ["Total", "6.74 G", "28.7 TFLOP", "13.3 GiB", "14.3 GFLOP", "13.3 GiB"]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -158,10 +158,30 @@ def test_the_file_holds_the_ledger_in_full() -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [
-    (0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (13_476_831_232, "13.5 GB"), (999_999, "1.00 MB"),
-    (0.007008, "7.01 mB"), (1e25, "10.0 YB"), (5e-11, "0.0500 nB"), (1.5, "1.50 B"), (4.6e-5, "46.0 µB")])
+    (0, "0 s"), (999, "999 s"), (1000, "1.00 ks"), (13_476_831_232, "13.5 Gs"), (999_999, "1.00 Ms"),
+    (0.007008, "7.01 ms"), (1e25, "10.0 Ys"), (5e-11, "0.0500 ns"), (1.5, "1.50 s"), (4.6e-5, "46.0 µs")])
 def test_quantities(value: float, text: str) -> None:
-    assert quantity(value, "B") == text
+    assert quantity(value, "s") == text
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0, "0 B"), (640, "640 B"), (9999, "9999 B"), (10_240, "10 KiB"), (2**30, "1 GiB"), (1023 * 2**20, "0.999 GiB"),
+    (13_476_831_232, "12.6 GiB"), (5 * 2**60, "5 EiB"), (2**72, "4.1e+03 EiB")])
+def test_bytes_are_counted_in_one_way(value: float, text: str) -> None:
+    assert format_bytes(value) == quantity(value, "B") == text
+
+
+def test_the_page_names_the_window_and_how_bytes_are_counted() -> None:
+    for tokens, window in (("2048", "1,024"), ("16384", "4,096")):
+        at = cost_page(lang="en", cT=tokens)
+        at.session_state["open-savings"] = True
+        at.run()
+        (row,) = [line for line in tables(at)[-1] if "window" in line[0]]
+        assert row[0] == f"Sliding window of {window}"
+        before, after = row[2].split(" → ")
+        assert before != after
+        assert before.endswith("GiB")
+        assert any("steps of 1024" in element.value for element in at.caption)
 
 
 @pytest.mark.parametrize(("share", "text"), [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import threading
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ from ui.theme import format_bytes
 GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
             "predict")
-WHOLE = [source for source in SOURCES if source != "single_head"]
+WHOLE = [source for source in SOURCES if source not in ("single_head", "grouped")]
 
 __all__ = ["model"]  # the fixture
 
@@ -284,6 +285,28 @@ def test_a_longer_text_than_views_follow_is_read_in_pieces_and_a_too_long_one_re
     assert f"{MAX_CHARACTERS}" in at.error[0].value
 
 
+def test_beyond_the_window_of_keys_the_sum_over_the_others_is_sent_too(model: live.Live) -> None:
+    at = opened(GENERATION, lang="en", source="live", text="word " * 150, layer="3", head="5")
+    button(at, "run-step")
+    button(at, "run-step")
+    equation = next(payload for payload in payloads(at) if payload["rules"] and payload["rules"][0]["out"] == "context")
+    weights, v, context = (values(frame).astype(np.float64) for frame in equation["frames"])
+    (rule,), (_, width) = equation["rules"], context.shape
+    assert 0 < weights.shape[1] < equation["frames"][0]["cols"]["total"] == equation["frames"][1]["rows"]["total"]
+    before, after = (np.frombuffer(base64.b64decode(rule[side]), "<f4").reshape(-1, width)
+                     for side in ("before", "after"))
+    np.testing.assert_allclose(before + weights @ v + after, context, atol=1e-6)
+    assert np.abs(before).max() > 0
+    assert equation["frames"][0]["row_notes"][0] == "sum of all: 1.000"
+
+
+def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None:
+    for notation, letter, axis in (("d0", "T_max", "T"), ("d1", "S_max", "S"), ("hf", "kv_len_max", "seq_len")):
+        at = opened(CACHE, lang="en", example="block", notation=notation)
+        assert {frame["rows"]["letter"] for frame in payloads(at)[0]["frames"]} == {letter}
+        assert f"Rows that memory is taken for: `{letter}` = 8. Rows written: `{axis}` = 5." in everything(at)
+
+
 def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
     at = opened(GENERATION, lang="en", source="live", text="Hi", chat="true")
     assert messages(at) == []
@@ -345,11 +368,11 @@ def test_what_a_gpu_holds_is_what_the_core_says(preset: str) -> None:
     config = PRESETS[preset]
     fit = cost.requests_that_fit(config, DEVICES["h100"], 4096, "float16")
     text = everything(at)
-    assert f"{fit.requests:,} requests fit" in text
+    assert f"Requests that fit at once, at most: {fit.requests:,}." in text
     assert format_bytes(cost.kv_cache_bytes(config, 2, 4096, 2)) in text
     at.selectbox(key="of_heads").set_value("1").run()
-    assert f"{cost.requests_that_fit(config.with_(kv_heads=1), DEVICES['h100'], 4096).requests:,} requests" in \
-        everything(at)
+    fit = cost.requests_that_fit(config.with_(kv_heads=1), DEVICES["h100"], 4096)
+    assert f"Requests that fit at once, at most: {fit.requests:,}." in everything(at)
 
 
 @pytest.mark.parametrize("slip", growth.SLIPS)

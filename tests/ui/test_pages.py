@@ -136,6 +136,7 @@ SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
     "single_head": ({"example": "single_head"}, (0, 0)),
     "block": ({"example": "block", "head": "2"}, (0, 1)),
     "block_shared": ({"example": "block_shared", "head": "2"}, (0, 1)),
+    "grouped": ({"example": "grouped", "head": "3"}, (0, 2)),
     "toy": (TOY, (1, 2)),
     "live": ({"source": "live", "text": SENTENCE, "layer": "4", "head": "5"}, (0, 4)),
 }
@@ -144,7 +145,8 @@ SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
 def trace_of(source: str, model: live.Live) -> Trace:
     """The numbers of a source, straight from the core."""
     return {"single_head": worked.single_head, "block": worked.block, "block_shared": lambda: worked.block(kv_heads=1),
-            "toy": lambda: toy.toy(TOY_SIZES, 7), "live": lambda: model.trace(SENTENCE)}[source]()
+            "grouped": worked.grouped, "toy": lambda: toy.toy(TOY_SIZES, 7),
+            "live": lambda: model.trace(SENTENCE)}[source]()
 
 
 def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
@@ -524,3 +526,31 @@ def test_the_page_does_not_wait_for_the_model(
     at.run()
     assert not at.get("progress")
     assert assert_shows(at, model.trace(SENTENCE)) == 4
+
+
+def test_nothing_that_is_one_is_told_in_the_plural() -> None:
+    ones = {"source": "toy", "B": "1", "T": "1", "D": "2", "H": "1", "Hkv": "1", "L": "1", "V": "2", "lang": "en"}
+    names = "tokens|rows|blocks|heads|merges|characters|bytes|texts|layers|numbers|pairs|keys|hands|columns|places"
+    told = {}
+    for page in PAGES:
+        for parts in (ones, {"lang": "en", "example": "block_shared", "kvheads": "2"},
+                      {"lang": "en", "source": "live", "text": "a", "new": "1"}):
+            at = opened(page, **parts)
+            assert not at.exception
+            found = re.findall(rf"(?<![\d.,/×=·] )(?<![\d.,/×·–-])\b1 (?:{names})\b", everything(at))
+            told |= {page: found} if found else {}
+    assert told == {}
+
+
+@pytest.mark.parametrize(("example", "origin"), [
+    ("single_head", "D0 §6"), ("block", "this app"), ("grouped", "this app"),
+    ("rope_pairs", "D1 §8; Q, K and V are ours"),
+    ("d3_lab", "D3 §3, one row; the others are ours"), ("word_order", "D1 §7; the numbers are ours")])
+def test_the_sidebar_says_whose_example_it_is(example: str, origin: str) -> None:
+    at = opened("pages/attention/scores.py", lang="en", example=example)
+    assert f"From: {origin}." in [element.value for element in at.sidebar.caption]
+
+
+def test_ids_of_words_are_looked_up_again() -> None:
+    at = opened("pages/input/tokens.py", lang="en")
+    assert any("Pieces that come back: 4 of 4; unknown: 0." in element.value for element in at.caption)

@@ -22,6 +22,10 @@ def choice(
         st.session_state[key] = value if value in codes else default
     if st.session_state.get(key) not in codes:
         st.session_state[key] = default
+    if st.session_state.get(f"_codes:{key}") != codes:
+        # The browser knows what is chosen by its place among the options; these are others now.
+        st.session_state[key] = st.session_state[key]
+        st.session_state[f"_codes:{key}"] = codes
     chosen = widget(label, codes, format_func=dict(labels).get, key=key, **more)
     chosen = chosen if chosen in codes else default
     if key not in CHOICES:

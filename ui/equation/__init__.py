@@ -269,15 +269,17 @@ class Append:
 
 @dataclass(frozen=True)
 class Lookup:
-    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0."""
+    """out[i,j] = table[ids[i],j]; `ids` is a frame of one column, with a row for each of `out`, and counts from 0, or
+    as the table's rows do where these have `places`. `note` is the string that says so in the dock."""
 
     out: str
     ids: str
     table: str
+    note: str = "looked_up"
 
     def payload(self) -> dict[str, Any]:
         """The rule as the browser reads it."""
-        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table}
+        return {"op": "lookup", "out": self.out, "left": self.ids, "right": self.table, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -449,6 +451,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "computed": _("computed in this step"),
         "empty_row": _("no key may be read, so the row is filled with zeros"),
         "looked_up": _("row {row} of {symbol}, since token {i} has id {id}"),
+        "picked": _("row {row} of {symbol} comes to row {i}: there the one of row {i} of P stands"),
         "unread": _("no token here has this id"),
         "gathered": _("the {count} rows that are read here, of {n}"),
         "cut": _("Edited by hand: this cell does not follow what stands before it."),
@@ -481,7 +484,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "shade": _("Shading from {lo} to {hi}"),
         "dials": _("The pairs of {symbol}, row {i}, at position {position}"),
         "dials_named": _("The pairs of {symbol}, row {i}: “{a}”, at position {position}"),
-        "dial_name": _("{p}: θ {theta}"),
+        "dial_name": _("pair {p}"),
         "dial": _("Pair {p}: from ({before}) to ({after}), turned by {angle}"),
         "pair": _("pair {p} turns by {at} × {theta} = {angle}"),
         "unturned": _("not turned"),
@@ -496,14 +499,15 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
 
 # One module is all that a component may have, so the files are joined; their functions share one scope.
 _MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
-            "dock", "change", "steps", "save", "events", "equation")
+            "dock", "change", "steps", "svg", "save", "events", "equation")
 _HERE = Path(__file__).parent
+FILES = _HERE / "svg.js"  # of use to other components too
 
 
-def _sent(*names: str) -> str:
-    """Files beside this one without comment lines, indentation and imports of one another: they travel again with
-    every change of the data."""
-    text = "\n".join((_HERE / name).read_text("utf-8") for name in names)
+def joined(*files: Path) -> str:
+    """Files of a component without comment lines, indentation and imports of one another: they travel again with every
+    change of the data."""
+    text = "\n".join(file.read_text("utf-8") for file in files)
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
 
@@ -511,8 +515,8 @@ def _sent(*names: str) -> str:
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + _sent("equation.css", "heads.css"),
-    js=_sent(*(f"{name}.js" for name in _MODULES)),
+    css=role_css(":host, .equation") + joined(_HERE / "equation.css", _HERE / "heads.css"),
+    js=joined(*(_HERE / f"{name}.js" for name in _MODULES)),
 )
 
 

@@ -49,7 +49,7 @@ function stepOf(s, rule, f, i, j) {
 const COPIES = { transpose: true, append: true, lookup: true };
 function copyStep(s, rule, f, i, j) {
   const F = s.frames, source = F[rule.in], hand = value(f, i, j);
-  if (rule.op === "lookup") return { ...lookupStep(s, F[rule.left], F[rule.right], i, j), hand };
+  if (rule.op === "lookup") return { ...lookupStep(s, rule, F[rule.left], F[rule.right], i, j), hand };
   const from = (g, r, c, note) => ({ text: `${g.label}[${r + 1},${c + 1}]`, hand, note });
   if (rule.op === "transpose") return from(source, j, i);
   return from(...appended(F[rule.left], F[rule.right], i), j, say(s, i < F[rule.left].rows.total ? "cached" : "computed"));

@@ -15,6 +15,7 @@ export function measureText(s) {
     s.longest[f.id] = cells(s.data.decimals + 1).map((d) => Math.max(finite.length < f.v.length ? 2 : 1, ...ends.map((v) => long(v, d))));
   }
 }
+const CAPTION = 6.4;                                                     // em, at least, for what stands above a frame
 function wideText(text) { return [...text].reduce((n, c) => n + (c > "⺀" ? 1.75 : 1), 0); }    // in characters
 export function labelWidth(f, px, most = 6) {
   if (f.compact) return 0;
@@ -24,7 +25,7 @@ export function labelWidth(f, px, most = 6) {
 export function sizeOf(s, f, px, d, n) {
   const cell = d < 0 ? Math.max(7, px * 0.55) : Math.ceil(Math.max(2.3, s.longest[f.id][d] * s.ch + 0.8) * px * (f.compact ? 0.86 : 1));
   const labels = d < 0 ? 0 : labelWidth(f, px), sums = d < 0 ? 0 : Math.ceil(Math.max(f.row_sums ? d + 3 : 0, ...f.row_notes.map((t) => wideText(t) + 1)) * s.ch * px);
-  return { cell, labels, sums, width: labels + Math.max(Math.min(f.nc, n) * cell + 14, 6.4 * px) + sums };
+  return { cell, labels, sums, width: labels + Math.max(Math.min(f.nc, n) * cell + 14, CAPTION * px) + sums };
 }
 // A sign that is a phrase takes a line more for its operator: "but / ÷ √2 =".
 function signLines(sign) { return sign.length > 9 ? sign.replace(/(\p{L}) (?![\p{L}=→])/gu, "$1\n").split("\n") : [sign]; }
@@ -61,13 +62,16 @@ function linesOf(s, width, stack, px) {
 }
 
 // On canvas every cell that was sent is on screen; a matrix of few rows or columns gets larger ones.
-export function mapCell(f, cell) { return [f.nc <= 4 ? Math.max(cell, 16) : cell, f.nr <= 4 ? Math.max(cell, 16) : cell]; }
-const EASY = 2;                                                          // pixels per cell: from here on fewer lines come first
+const THIN = 64;                                                         // pixels, of a side that would be less
+export function mapCell(f, cell) { return [f.nc, f.nr].map((n) => Math.max(cell, Math.min(16, THIN / n))); }
+const EASY = 1.5;                                                        // pixels per cell: from here on fewer lines come first
 export const MAP_LABEL = 4.6;                                             // em, of a token beside a map
 function fitMaps(s, rem) {
   const px = 0.72 * rem, stack = s.width < 480, high = Math.max(...s.order.map((f) => f.nr));
-  const most = Math.max(EASY, Math.min(16, 0.6 * innerHeight / high));
-  const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + f.nc * mapCell(f, cell)[0] + 16;
+  // The first view: 28 rem stand above, below and round the matrices of one line.
+  const room = Math.max(0.35 * innerHeight, innerHeight - s.wires.offsetHeight - 28 * rem);
+  const most = Math.max(EASY, Math.min(16, room / high));
+  const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + Math.max(f.nc * mapCell(f, cell)[0] + 16, CAPTION * px);
   const largest = (n) => { for (let c = most; c > 0.5; c -= 0.125) if (linesOf(s, width(c), stack, px) <= n) return c; return 0.5; };
   const sizes = stack ? [largest(98)] : [1, 2, 3].map(largest);
   const cell = sizes.find((c) => c >= Math.min(EASY, most)) ?? Math.max(...sizes);

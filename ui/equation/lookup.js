@@ -22,14 +22,14 @@ export function eachReader(s, rule, f, i, j, to) {
   if (rule.right === f.id) for (const t of readersOf(s, rule, f, i)) to.cell(out, t, j);
 }
 
-export function lookupStep(s, ids, table, i, j) {
+export function lookupStep(s, { note }, ids, table, i, j) {
   const id = value(ids, i, 0), row = table.rows.places ? id : id + 1;
-  return { text: `${table.label}[${row},${j + 1}]`, note: say(s, "looked_up", { row, id, symbol: table.label, i: i + 1 }) };
+  return { text: `${table.label}[${row},${j + 1}]`, note: say(s, note, { row, id, symbol: table.label, i: i + 1 }) };
 }
 
 // The rows that are read stay marked, whatever is pointed at.
 export function markRead(s) {
-  for (const rule of s.data.rules) if (rule.op === "lookup" && !s.fit.cell) {
+  for (const rule of s.data.rules) if (rule.op === "lookup" && rule.note === "looked_up" && !s.fit.cell) {
     const table = s.frames[rule.right], u = s.ui[rule.right];
     u.cells.forEach((row, r) => {
       const read = readersOf(s, rule, table, u.i0 + r).length > 0;

@@ -34,7 +34,11 @@ export function joinTurn(rule, join) {
 }
 
 // A small angle is written with three digits where the chosen decimals would leave nothing of it.
-function angleText(s, v) { const text = show(s, v); return text === "≈0" ? String(Number(v.toPrecision(3))).replace("e-", "e−") : text; }
+const SMALL = 1e-4;
+function angleText(s, v) {
+  const text = show(s, v);
+  return text !== "≈0" ? text : Math.abs(v) < SMALL ? v.toExponential(2).replace("e-", "e−") : String(Number(v.toPrecision(3)));
+}
 function angleRule(s, rule) { return s.maker[rule.cos]; }
 function angleOf(s, rule, i, p) { const a = angleRule(s, rule); return a.positions[i - s.frames[rule.cos].r0] * a.theta[p]; }
 
@@ -90,7 +94,7 @@ function buildDial(s, box, p) {
   const node = make("button", "dial", box);
   node.type = "button"; node.tabIndex = p ? -1 : 0;
   const svg = svgNode(node, "svg", { viewBox: "-48 -48 96 96", "aria-hidden": "true" });
-  make("span", "dial-name", node); make("span", "dial-angle", node);
+  for (const part of ["name", "theta", "angle"]) make("span", `dial-${part}`, node);
   const go = () => ({ id: turnRule(s).out, i: s.dialRow, j: turnRule(s).first[p], pair: p });
   node.onpointerenter = (e) => { if (e.pointerType !== "touch") { s.hover = go(); point(s); } };
   node.onpointerleave = (e) => { if (!box.contains(e.relatedTarget)) { s.hover = null; point(s); } };   // not between two hands
@@ -162,8 +166,9 @@ function drawDial(s, { node, svg }, p, [before, after], { angle, theta, blank, l
   if (node.dataset.key !== key) drawHands(svg, before.map((v) => v || 0), unseen ? null : after, angle, length);
   node.dataset.key = key;
   const written = (pair) => pair.map((v) => show(s, v)).join("; "), text = secret ? "?" : angleText(s, angle);
-  put(node.children[1], say(s, "dial_name", { p: p + 1, theta: angleText(s, theta) }));
-  put(node.children[2], `∠ ${text}`);
+  put(node.children[1], say(s, "dial_name", { p: p + 1 }));
+  put(node.children[2], `θ ${angleText(s, theta)}`);
+  put(node.children[3], `∠ ${text}`);
   attr(node, "aria-label", say(s, "dial", { p: p + 1, before: written(before), after: unseen ? "?" : written(after), angle: text }));
 }
 

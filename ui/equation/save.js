@@ -1,18 +1,13 @@
 // Downloads.
 
-import { make } from "./dom.js";
 import { hatch, inPixels } from "./map.js";
 import { cells, fullValue } from "./numbers.js";
 import { place } from "./point.js";
 import { dialParts } from "./rotation.js";
 import { svgBands } from "./reshape.js";
+import { escaped, save, svgColour, svgFile, svgFont } from "./svg.js";
 import { svgWiring } from "./wiring.js";
 
-function save(name, type, text) {
-  const link = make("a"), url = URL.createObjectURL(new Blob([text], { type }));
-  link.href = url; link.download = name; link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
 export function saveCsv(s, f) {
   const text = (v) => Number.isNaN(v) ? "" : fullValue(v).replace("−", "-").replace("∞", "inf");
   save(`${f.name}.csv`, "text/csv", cells(f.nr).map((r) => [...f.v.subarray(r * f.nc, (r + 1) * f.nc)].map(text).join()).join("\n") + "\n");
@@ -22,10 +17,10 @@ export function saveCsv(s, f) {
 export function saveSvg(s) {
   const top = (s.wires.hidden ? s.eq : s.wires).getBoundingClientRect(), low = s.eq.getBoundingClientRect();
   const box = { x: low.x, y: top.y, width: low.width, height: low.bottom - top.y }, ink = getComputedStyle(s.root).color, parts = [];
-  const esc = (t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`), at = (x, y) => `x="${(x - box.x).toFixed(1)}" y="${(y - box.y).toFixed(1)}"`;
+  const at = (x, y) => `x="${(x - box.x).toFixed(1)}" y="${(y - box.y).toFixed(1)}"`;
   for (const node of s.eq.querySelectorAll(".grid:not(.map) .cell")) {
     const r = node.getBoundingClientRect(), size = `width="${r.width.toFixed(1)}" height="${r.height.toFixed(1)}"`;
-    parts.push(`<rect ${at(r.x, r.y)} ${size} ${svgFill(getComputedStyle(node).backgroundColor)}/>`);
+    parts.push(`<rect ${at(r.x, r.y)} ${size} ${svgColour(getComputedStyle(node).backgroundColor)}/>`);
     if (node.classList.contains("ninf")) parts.push(`<rect ${at(r.x, r.y)} ${size} fill="url(#hatch)"/>`);
   }
   for (const f of s.fit.cell ? s.order : []) {
@@ -51,14 +46,7 @@ export function saveSvg(s) {
     const [x, y] = up ? [r.x + r.width * 0.77, from.bottom] : [from.x, r.y + r.height * 0.77];
     const turn = up ? ` transform="rotate(-90 ${(x - box.x).toFixed(1)} ${(y - box.y).toFixed(1)})"` : "";
     const place = `${at(x, y)}${turn} textLength="${Math.min(long, most).toFixed(1)}" lengthAdjust="spacingAndGlyphs"`;
-    parts.push(`<text ${place} font-family="${esc(style.fontFamily)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" ${svgFill(style.color)}>${esc(text)}</text>`);
+    parts.push(`<text ${place} ${svgFont(style)}>${escaped(text)}</text>`);
   }
-  const hatch = `<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 5L5 0" stroke="${ink}" stroke-opacity=".35"/></pattern></defs>`;
-  const size = `width="${box.width}" height="${box.height}"`, ground = getComputedStyle(s.root).getPropertyValue("--st-background-color") || "#fff";
-  save("equation.svg", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${box.width} ${box.height}">${hatch}<rect ${size} fill="${esc(ground)}"/>${parts.join("")}</svg>`);
-}
-// A computed colour, which may be color(srgb r g b / a), in what SVG readers know.
-function svgFill(colour) {
-  const n = colour.match(/-?[\d.]+(e-?\d+)?/g).map(Number), unit = colour.startsWith("color") ? 255 : 1;
-  return `fill="rgb(${n.slice(0, 3).map((v) => Math.round(v * unit)).join()})" fill-opacity="${n[3] ?? 1}"`;
+  save("equation.svg", "image/svg+xml", svgFile(s.root, box, parts));
 }

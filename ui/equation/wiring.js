@@ -4,7 +4,7 @@
 import { SVG, button, make, say } from "./dom.js";
 import { point } from "./point.js";
 
-const SIZE = { step: 62, most: 860, width: 46, high: 24, gap: 44 };         // pixels
+const SIZE = { step: 62, most: 860, width: 46, high: 24, gap: 24 };         // pixels
 
 export function drawWiring(s) {
   const { reads, notes } = s.data.wiring ?? { reads: [], notes: [] }, key = [...reads, ...notes, s.data.strings.query_head].join();

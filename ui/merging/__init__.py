@@ -16,6 +16,7 @@ import streamlit as st
 
 from core.live.merges import PreToken
 from core.toy_text import Cut
+from ui.equation import FILES, joined
 from ui.theme import role_css
 
 LONGEST = 512  # parts that are drawn; of a longer text the first ones are
@@ -64,7 +65,6 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "tokens": _("Tokens"),
         "merges": _("Merges"),
         "idle": _("Point at a token to see what it was made from. Click to keep it."),
-        "part": _("“{text}”: {tokens} tokens"),
         "asked": _("“{text}”: how many tokens?"),
         "token": _("“{text}” has id {id}"),
         "covers": _("characters {a}–{b} of the text"),
@@ -81,7 +81,7 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
         "unpin": _("Let go of what is pinned"),
         "steps": _("Steps"),
         "play": _("Play"), "pause": _("Pause"), "back": _("Back"), "next": _("Next"), "skip": _("Show all"),
-        "csv": _("Tokens as CSV"),
+        "csv": _("Tokens as CSV"), "svg": _("Picture as SVG"),
         "more": _("Only the first {count} parts are drawn."),
     }
 
@@ -90,7 +90,7 @@ _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
     "merging", html='<div class="merging">\n</div>',
     css=role_css(":host, .merging") + (_HERE / "merging.css").read_text("utf-8"),
-    js=(_HERE / "merging.js").read_text("utf-8"))
+    js=joined(FILES, _HERE / "merging.js"))
 
 
 def merging(

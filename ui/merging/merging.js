@@ -49,7 +49,9 @@ function mount(parentElement) {
   s.steps.setAttribute("role", "group");
   const acts = { back: () => step(s, -1), play: () => play(s), next: () => step(s, 1), skip: () => show(s, null) };
   s.controls = Object.fromEntries(Object.entries(acts).map(([name, act]) => [name, button(s.steps, "quiet", act)]));
-  s.csv = button(bar, "quiet", () => saveCsv(s));
+  const files = make("div", "steps", bar);
+  s.svg = button(files, "quiet", () => saveSvg(s));
+  s.csv = button(files, "quiet", () => saveCsv(s));
   listen(s);
   return s;
 }
@@ -228,14 +230,34 @@ function drawControls(s) {
   for (const name in glyph) put(s.controls[name], `${glyph[name]} ${say(s, name === "play" && s.timer ? "pause" : name)}`);
   s.controls.back.disabled = s.tick === 0;
   s.controls.skip.disabled = s.tick === null;
+  put(s.svg, "SVG"); s.svg.setAttribute("aria-label", say(s, "svg"));
   put(s.csv, `CSV ${say(s, "tokens")}`); s.csv.setAttribute("aria-label", say(s, "csv"));
 }
 function saveCsv(s) {
   const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
   const lines = s.data.parts.flatMap((part) => part.pieces.map(([id, label, hex, a, b]) => [id, quoted(label), quoted(hex), a, b].join()));
-  const link = make("a"), url = URL.createObjectURL(new Blob([["id,piece,bytes,start,end", ...lines].join("\n") + "\n"], { type: "text/csv" }));
-  link.href = url; link.download = "tokens.csv"; link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  save("tokens.csv", "text/csv", ["id,piece,bytes,start,end", ...lines].join("\n") + "\n");
+}
+// The tokens and all rungs of the ladder that are drawn, those out of sight too.
+function saveSvg(s) {
+  const scrolled = [s.box.scrollLeft, s.box.scrollTop];
+  s.box.scrollTo(0, 0);
+  const top = s.chips.getBoundingClientRect(), low = s.ladder.getBoundingClientRect(), parts = [], range = document.createRange();
+  const box = { x: top.x, y: top.y, width: Math.max(top.width, s.ladder.scrollWidth), height: low.bottom - top.y };
+  const at = (x, y) => `x="${(x - box.x).toFixed(1)}" y="${(y - box.y).toFixed(1)}"`;
+  for (const node of s.root.querySelectorAll(".chip, .symbol")) {
+    const r = node.getBoundingClientRect(), style = getComputedStyle(node), size = `width="${r.width.toFixed(1)}" height="${r.height.toFixed(1)}" rx="4"`;
+    const edge = parseFloat(style.borderTopWidth) ? svgColour(style.borderTopColor, "stroke") : "";
+    parts.push(`<rect ${at(r.x, r.y)} ${size} ${svgColour(style.backgroundColor)} ${edge}/>`);
+    if (node.classList.contains("torn")) parts.push(`<rect ${at(r.x, r.y)} ${size} fill="url(#hatch)"/>`);
+  }
+  for (const node of s.root.querySelectorAll(".chips .label, .chips .id, .source, .ladder .label, .ladder .head")) {
+    range.selectNodeContents(node);
+    const r = range.getBoundingClientRect(), length = `textLength="${r.width.toFixed(1)}" lengthAdjust="spacingAndGlyphs"`;
+    if (r.width) parts.push(`<text ${at(r.x, r.y + r.height * 0.77)} ${length} ${svgFont(getComputedStyle(node))}>${escaped(node.textContent)}</text>`);
+  }
+  s.box.scrollTo(...scrolled);
+  save("tokens.svg", "image/svg+xml", svgFile(s.root, box, parts));
 }
 
 // Scrolls the ladder, and nothing else, to the symbol that the dock tells of and what it was made from, once a step.
