@@ -494,15 +494,15 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-# One module is all that a component may have, so the files are joined; their functions share one scope.
+# One module is all that a component may have, so the files are joined; their functions share one scope. A component's
+# code travels again with every change of its data: so the program is a component of its own, which has none.
 _MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
             "dock", "change", "steps", "save", "events", "equation")
 _HERE = Path(__file__).parent
 
 
 def _sent(*names: str) -> str:
-    """Files beside this one without comment lines, indentation and imports of one another: they travel again with
-    every change of the data."""
+    """Files beside this one without comment lines, indentation and imports of one another."""
     text = "\n".join((_HERE / name).read_text("utf-8") for name in names)
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
@@ -512,8 +512,14 @@ _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
     css=role_css(":host, .equation") + _sent("equation.css", "heads.css"),
-    js=_sent(*(f"{name}.js" for name in _MODULES)),
+    js=_sent("mount.js"),
 )
+_PROGRAM = st.components.v2.component("equation_program", js=_sent(*(f"{name}.js" for name in _MODULES)))
+
+
+def send_program() -> None:
+    """Send what draws the equations of a page, which wait for it; called once in a run, after the page."""
+    _PROGRAM(key="equation-program", data={})
 
 
 def build_payload(
