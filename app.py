@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import bench, frame, i18n
+from ui import bench, equation, frame, i18n
 from ui.i18n import _
 from ui.stages import SECTIONS, stage
 
@@ -31,4 +31,5 @@ for section, files in PAGES.items():
 page = st.navigation(menu, expanded=True)
 frame.set_up(built, slug=next(slug for slug, candidate in built.items() if candidate == page), dropped=dropped)
 page.run()
+equation.send_program()
 bench.finish()

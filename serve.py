@@ -1,9 +1,9 @@
 """The app with a start-up step, for `make run` and a classroom server: `streamlit run serve.py`.
 
-`streamlit run app.py` runs the same app. What this adds happens once, before the first visitor: the heavy
-modules are imported, so that no first page pays for them, and everything allocated so far is moved out of the
-garbage collector's sight, so that a full collection no longer walks all of PyTorch. The live model is not
-loaded here: the first paint never waits for it.
+`streamlit run app.py` runs the same app. What this adds happens once: the heavy modules are imported while the first
+browser still fetches Streamlit's own files, and everything allocated so far is moved out of the garbage collector's
+sight, so that a full collection no longer walks all of PyTorch. The live model is not loaded here: the first paint
+never waits for it.
 """
 
 from __future__ import annotations
@@ -23,24 +23,31 @@ import streamlit as st
 
 
 def prepare() -> None:
-    """Import what every page will need, and freeze the heap."""
-    import plotly.graph_objects  # noqa: F401
-    import torch  # noqa: F401
+    """Import what every page will need, and freeze the heap. Nothing is collected until then: the modules stay, and
+    each full collection on the way would walk all that has been imported so far."""
+    gc.disable()
+    try:
+        import plotly.graph_objects  # noqa: F401
+        import torch  # noqa: F401
+
+        from ui import blocks, frame  # noqa: F401
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
+    """Begin to `prepare`; a script that runs before it has ended waits for the modules that it imports."""
     from streamlit.runtime.pages_manager import PagesManager
 
     # Streamlit takes pages/ for its own page discovery until st.navigation has run once in the process, and a
     # first visit to a deep link then opens with "Page not found". The attribute is private, hence the guard.
     if hasattr(PagesManager, "uses_pages_directory"):
         PagesManager.uses_pages_directory = False
-    gc.collect()
-    gc.freeze()
-
-
-@asynccontextmanager
-async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
-    """Run `prepare` once, before the server answers."""
-    await asyncio.to_thread(prepare)
+    prepared = asyncio.create_task(asyncio.to_thread(prepare))
     yield {}
+    await prepared
 
 
 app = st.App("app.py", lifespan=lifespan)

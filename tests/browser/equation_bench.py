@@ -28,6 +28,7 @@ from ui.equation import (
     Softmax,
     Transpose,
     equation,
+    send_program,
 )
 from ui.views import View, projected
 
@@ -267,6 +268,7 @@ else:
     if st.query_params.get("pin"):
         pin = Pin("s", "blocks.0.scaled", rows - 1, rows - 1)
 
+send_program()
 state = equation(
     frames, rules, key="eq", decimals=decimals, pin=pin, edits=edits_now, rev=rev, seq=seq, hidden_note=hidden_note
 )

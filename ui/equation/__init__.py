@@ -497,7 +497,8 @@ def default_strings(_: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-# One module is all that a component may have, so the files are joined; their functions share one scope.
+# One module is all that a component may have, so the files are joined; their functions share one scope. A component's
+# code travels again with every change of its data: so the program is a component of its own, which has none.
 _MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
             "dock", "change", "steps", "svg", "save", "events", "equation")
 _HERE = Path(__file__).parent
@@ -505,8 +506,7 @@ FILES = _HERE / "svg.js"  # of use to other components too
 
 
 def joined(*files: Path) -> str:
-    """Files of a component without comment lines, indentation and imports of one another: they travel again with every
-    change of the data."""
+    """Files of a component without comment lines, indentation and imports of one another."""
     text = "\n".join(file.read_text("utf-8") for file in files)
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
@@ -516,8 +516,14 @@ _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
     css=role_css(":host, .equation") + joined(_HERE / "equation.css", _HERE / "heads.css"),
-    js=joined(*(_HERE / f"{name}.js" for name in _MODULES)),
+    js=joined(_HERE / "mount.js"),
 )
+_PROGRAM = st.components.v2.component("equation_program", js=joined(*(_HERE / f"{name}.js" for name in _MODULES)))
+
+
+def send_program() -> None:
+    """Send what draws the equations of a page, which wait for it; called once in a run, after the page."""
+    _PROGRAM(key="equation-program", data={})
 
 
 def build_payload(

@@ -1,5 +1,5 @@
-// The equation component. One state object per mounted instance; Python's data comes in through the default
-// export, hover and stepping never leave the browser, edits, pin and window go back as state.
+// The equation component. One state object per mounted instance; Python's data comes in through `draw`, hover and
+// stepping never leave the browser, edits, pin and window go back as state.
 
 import { setEdit, setPin, takeEdits, takePin } from "./change.js";
 import { button, make } from "./dom.js";
@@ -86,7 +86,7 @@ export function characterWidth(s) {
 
 const STATES = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue }) {
+function draw({ data, parentElement, setStateValue }) {
   let s = STATES.get(parentElement);
   if (!s) STATES.set(parentElement, s = mount(parentElement));
   s.send = setStateValue;
@@ -109,3 +109,9 @@ export default function ({ data, parentElement, setStateValue }) {
     STATES.delete(parentElement);
   };
 }
+
+// This is the program, sent once; what each equation carries is mount.js, and those that came first are waiting.
+const program = globalThis.equationProgram ??= { waiting: [] };
+program.draw = draw;
+program.waiting.splice(0).forEach((begin) => begin());
+export default function () {}
