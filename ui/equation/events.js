@@ -19,13 +19,15 @@ export function listen(s) {
   s.eq.onpointerleave = () => { if (s.hover) { s.hover = null; point(s); } };
   s.eq.onpointerdown = (e) => {
     const at = e.button ? null : placeOf(s, e);
+    s.pressed = s.fit.cell ? at : null;                   // a click's own place is rounded to pixels, too far on a map
     s.drag = at && !s.editor && canPan(s.frames[at.id]) ? grip(s, at.id, e) : null;
     s.dragged = false;
   };
   s.eq.onpointerup = s.eq.onpointercancel = () => { s.drag = null; };
   s.eq.addEventListener("wheel", (e) => wheel(s, e, hover), { passive: false });
   s.eq.onclick = (e) => {
-    const at = !s.dragged && placeOf(s, e);
+    const at = !s.dragged && (s.pressed ?? placeOf(s, e));
+    s.pressed = null;
     if (!at || (s.editor && s.editor.cell === cellOf(e))) return;
     if (pinKey(s.pin) === [at.id, at.i, at.j].join()) startEdit(s, reach(s, at));      // a second click or tap
     else setPin(s, { id: at.id, row: at.i, col: at.j });

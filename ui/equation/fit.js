@@ -70,7 +70,7 @@ function fitMaps(s, rem) {
   const px = 0.72 * rem, stack = s.width < 480, high = Math.max(...s.order.map((f) => f.nr));
   // The first view: 28 rem stand above, below and round the matrices of one line.
   const room = Math.max(0.35 * innerHeight, innerHeight - s.wires.offsetHeight - 28 * rem);
-  const most = Math.max(EASY, Math.min(16, room / high));
+  const most = Math.max(EASY, Math.min(16, Math.floor(8 * room / high) / 8));
   const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + Math.max(f.nc * mapCell(f, cell)[0] + 16, CAPTION * px);
   const largest = (n) => { for (let c = most; c > 0.5; c -= 0.125) if (linesOf(s, width(c), stack, px) <= n) return c; return 0.5; };
   const sizes = stack ? [largest(98)] : [1, 2, 3].map(largest);
