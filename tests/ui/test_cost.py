@@ -61,7 +61,7 @@ def test_it_opens_with_the_model_of_d1() -> None:
     at = cost_page(lang="en")
     assert messages(at) == []
     assert_ledger(at, LLAMA)
-    assert "6,738,415,616 parameters by formula, 6,738,415,616 in the tensors" in at.caption[-1].value
+    assert "6,738,415,616 parameters by formula, 6,738,415,616 in the tensors" in at.main.caption[-1].value
     assert tables(at)[0][-1] == ["Total", "6.74 G", "28.7 TFLOP", "13.3 GiB", "14.3 GFLOP", "13.3 GiB"]
 
 
