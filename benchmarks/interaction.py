@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.report import Result, median
@@ -28,6 +29,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
 WARM_UP, REPEATS = 3, 20
 QUIET_MS = 250
 THROTTLE = 4
+READY = '[role="gridcell"], .chip, .ledger td'
 
 Action = Callable[[Page, int], None]
 
@@ -40,7 +42,11 @@ def run() -> Result:
         shown0, rest0 = _measure(page, empty, _toggle("switch"), ready='[data-testid="stText"]')
         rows: dict[str, list[float | str]] = {"empty page: toggle": [shown0, rest0, 1.0, 1.0]}
         for label, (path, action) in CONTROLS.items():
-            shown, rest = _measure(page, app + path, action)
+            try:
+                shown, rest = _measure(page, app + path, action)
+            except PlaywrightError as error:
+                error.add_note(f"while pressing {label}")
+                raise
             rows[label] = [shown, rest, shown / shown0, rest / rest0]
         controls = [row for label, row in rows.items() if not label.startswith("empty")]
         rows["median of the controls"] = [median([float(row[place]) for row in controls]) for place in range(4)]
@@ -81,7 +87,7 @@ def process(script: str, *options: str) -> Iterator[tuple[str, int]]:
         started.wait(timeout=10)
 
 
-def _measure(page: Page, address: str, action: Action, ready: str = '[role="gridcell"]') -> tuple[float, float]:
+def _measure(page: Page, address: str, action: Action, ready: str = READY) -> tuple[float, float]:
     """Median milliseconds from the key or pointer press to the changed equation, and to a page at rest."""
     page.goto(address)
     page.wait_for_selector(ready)
@@ -109,9 +115,10 @@ def _step(key: str) -> Action:
 
 
 def _choose(key: str, *places: int) -> Action:
-    """Segments of a choice in turn; the first of `places` is one that is not chosen at the start."""
+    """Of two segments of a choice the one that is not chosen."""
     def press(page: Page, turn: int) -> None:
-        page.locator(f".st-key-{key} button").nth(places[turn % len(places)]).click()
+        segments = [page.locator(f".st-key-{key} button").nth(place) for place in places]
+        next(one for one in segments if one.get_attribute("aria-checked") != "true").click()
     return press
 
 
@@ -147,13 +154,13 @@ CONTROLS: dict[str, tuple[str, Action]] = {
     "scores: pin a cell": ("/scores", _pin),
     "mask: where the mask is put": ("/mask", _choose("where", 0, 1)),
     "mask: head (block)": ("/mask?example=block", _step("head")),
-    "projections: role (block)": ("/projections?example=block", _choose("role", 1, 0)),
+    "projections: role (block)": ("/projections?example=block", _choose("role", 0, 1)),
     "projections: head (block)": ("/projections?example=block", _step("head")),
     "mixing: head (block)": ("/mixing?example=block", _step("head")),
-    "heads: way": ("/heads", _choose("way", 1, 0)),
-    "sharing: number of KV heads": ("/sharing", _choose("kvheads", 1, 0)),
-    "order: mask": ("/order", _choose("sight", 1, 0)),
-    "rope: Q or K": ("/rope", _choose("letter", 1, 0)),
+    "heads: way": ("/heads", _choose("way", 0, 1)),
+    "sharing: number of KV heads": ("/sharing", _choose("kvheads", 0, 1)),
+    "order: mask": ("/order", _choose("sight", 0, 1)),
+    "rope: Q or K": ("/rope", _choose("letter", 0, 1)),
     "matmul: shapes": ("/matmul", _press("try-heads", "try-fits")),
     "tokens: text": ("/tokens?source=live", _press("try-emoji", "try-spaces")),
     "embedding: positions": ("/embedding", _choose("positions", 0, 1)),

@@ -50,7 +50,9 @@ function reachSoon() {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     for (const place of document.querySelectorAll(WIDE)) {
-      if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+      const scrolls = place.scrollWidth > place.clientWidth;
+      if (scrolls === place.hasAttribute("tabindex")) continue;
+      if (scrolls) place.tabIndex = 0;
       else place.removeAttribute("tabindex");
     }
   }, SOON);
