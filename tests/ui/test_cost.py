@@ -16,7 +16,7 @@ from core.ledger import Workload
 from core.shapes import MODELS
 from core.timing import Timing
 from core.toy import ToySizes, toy
-from tests.ui.test_pages import arrived, everything, messages, opened
+from tests.ui.on_page import arrived, everything, messages, opened
 from ui import costs, measuring
 from ui.measuring import Measured, Measurement
 from ui.theme import format_bytes, percent, quantity

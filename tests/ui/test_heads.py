@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core import heads, multihead, sharing, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace
-from tests.ui.test_pages import TOY, TOY_SIZES, everything, opened, payloads, values
+from tests.ui.on_page import TOY, TOY_SIZES, everything, opened, payloads, values
 from ui import thumbnails
 from ui.equation import Axis, Frame, Grouped, Move, Stack, Wiring, build_payload
 from ui.theme import format_difference

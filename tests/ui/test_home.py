@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import notation
 from core.config import PRESETS
-from tests.ui.test_pages import PAGES, arrived, opened, payloads
+from tests.ui.on_page import PAGES, arrived, opened, payloads
 
 LLAMA = {"model_type": "llama", "vocab_size": 100, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 6,
          "num_key_value_heads": 2, "intermediate_size": 96, "head_dim": 16}

@@ -20,7 +20,7 @@ from core.generation import GenerationStep, generate
 from core.live.model import MAX_CHARACTERS
 from core.model import decoder_of
 from core.trace import Trace
-from tests.ui.test_pages import (
+from tests.ui.on_page import (
     REFUSED,
     SENTENCE,
     SOURCES,
@@ -28,7 +28,6 @@ from tests.ui.test_pages import (
     everything,
     expected,
     messages,
-    model,
     opened,
     payloads,
     scope,
@@ -44,8 +43,6 @@ GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.p
 SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
             "predict")
 WHOLE = [source for source in SOURCES if source not in ("single_head", "grouped")]
-
-__all__ = ["model"]  # the fixture
 
 
 def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:

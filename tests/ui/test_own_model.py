@@ -17,7 +17,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from core.live import registry
-from tests.ui.test_pages import arrived, opened, payloads
+from tests.ui.on_page import arrived, opened, payloads
 from ui import sources
 
 SIZES: dict[str, Any] = {"vocab_size": 256, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -1,0 +1,148 @@
+"""What the tests of the pages share: opening one, reading what it was sent, what the core says it should hold."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from core import derive, live, toy, worked
+from core.toy import ToySizes
+from core.trace import Trace, template
+from ui import address
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = "The cat sat on the mat because it was tired."
+SCORES = "pages/attention/scores.py"
+MASK = "pages/attention/mask.py"
+
+
+def pages() -> list[str]:
+    """The page files that app.py lists, read without running it."""
+    for node in ast.parse((ROOT / "app.py").read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PAGES":
+            return [file for files in ast.literal_eval(node.value).values() for file in files]
+    raise AssertionError("app.py lists no PAGES")
+
+
+PAGES = pages()
+TRACED = [page for page in PAGES if "/inference/" not in page]  # those show a step of a generation: test_inference.py
+
+
+def opened(page: str = SCORES, **address_parts: str) -> AppTest:
+    """The page after its first run, opened with these parameters in the address.
+
+    AppTest starts on the home page, so a page's own first run is the second of the session.
+    """
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in address_parts.items():
+        at.query_params[key] = value
+    at.run()
+    return at if page == PAGES[0] else at.switch_page(page).run()
+
+
+def arrived(**address_parts: str) -> AppTest:
+    """What a deep link shows on its first run."""
+    return opened(PAGES[0], **address_parts)
+
+
+def payloads(at: AppTest) -> list[dict[str, Any]]:
+    """What each equation on the page was sent."""
+    sent = [json.loads(found.proto.json) for found in at.get("bidi_component")]
+    return [payload for payload in sent if "frames" in payload]
+
+
+def values(frame: dict[str, Any]) -> np.ndarray:
+    """The numbers of a frame as displayed."""
+    raw = np.frombuffer(base64.b64decode(frame["values"]), "<f4")
+    return raw.reshape(frame["rows"]["size"], frame["cols"]["size"])
+
+
+def shown(at: AppTest, name: str, key: int = 0) -> np.ndarray:
+    """The numbers of the frame with that trace name in an equation of the page, as the tensor's own slice."""
+    frame = next(frame for frame in payloads(at)[key]["frames"] if frame["name"] == name)
+    return values(frame).T if frame["transposed"] else values(frame)
+
+
+def expected(trace: Trace, frame: dict[str, Any], batch: int, head: int) -> np.ndarray:
+    """The part of the trace that the frame says it shows."""
+    matrix = derive.slice_of(trace, frame["name"], batch, head).numpy()
+    matrix = matrix.T if frame["transposed"] else matrix
+    rows, cols = frame["rows"], frame["cols"]
+    if rows["places"] is not None:  # rows brought together
+        matrix = matrix[rows["places"]]
+    return matrix[rows["offset"]:rows["offset"] + rows["size"], cols["offset"]:cols["offset"] + cols["size"]]
+
+
+def assert_shows(at: AppTest, trace: Trace, *, batch: int = 0, head: int = 0) -> int:
+    """Every frame with a trace name holds exactly the trace's digits; returns how many there were."""
+    count = 0
+    for payload in payloads(at):
+        for frame in payload["frames"]:
+            try:
+                template(frame["name"])
+            except KeyError:
+                continue
+            np.testing.assert_array_equal(values(frame), expected(trace, frame, batch, head), frame["name"])
+            count += 1
+    return count
+
+
+def messages(at: AppTest) -> list[str]:
+    """Everything that tells of a problem."""
+    return [element.value for element in (*at.error, *at.warning, *at.info)]
+
+
+def everything(at: AppTest) -> str:
+    """Every text on the page."""
+    kinds = (at.markdown, at.caption, at.error, at.warning, at.info, at.header, at.subheader, at.code)
+    texts = [str(element.value) for kind in kinds for element in kind]
+    labels = [str(getattr(widget, "label", "")) for kind in (at.toggle, at.button, at.number_input, at.expander)
+              for widget in kind]
+    return "\n".join(texts + labels)
+
+
+def scope(name: str, **cells: dict[tuple[int, ...], float]) -> str:
+    """Edits of block 0 as the address carries them."""
+    return address.pack_edits({name: {f"blocks.0.{short}": places for short, places in cells.items()}})
+
+
+TOY = {"source": "toy", "B": "2", "T": "5", "D": "12", "H": "3", "Hkv": "1", "L": "3", "seed": "7", "layer": "2",
+       "head": "3", "b": "2"}
+TOY_SIZES = ToySizes(batch=2, tokens=5, width=12, heads=3, kv_heads=1, layers=3)
+SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
+    "single_head": ({"example": "single_head"}, (0, 0)),
+    "block": ({"example": "block", "head": "2"}, (0, 1)),
+    "block_shared": ({"example": "block_shared", "head": "2"}, (0, 1)),
+    "grouped": ({"example": "grouped", "head": "3"}, (0, 2)),
+    "toy": (TOY, (1, 2)),
+    "live": ({"source": "live", "text": SENTENCE, "layer": "4", "head": "5"}, (0, 4)),
+}
+
+
+def trace_of(source: str, model: live.Live) -> Trace:
+    """The numbers of a source, straight from the core."""
+    return {"single_head": worked.single_head, "block": worked.block, "block_shared": lambda: worked.block(kv_heads=1),
+            "grouped": worked.grouped, "toy": lambda: toy.toy(TOY_SIZES, 7),
+            "live": lambda: model.trace(SENTENCE)}[source]()
+
+
+REFUSED = {
+    "empty": "",
+    "only spaces": "     ",
+    "only line breaks": "\n \t\n",
+    "characters without a token": "a\x04\x1f b",
+    "100,000 characters": "word " * 20_000,
+    "more tokens than a page follows": "one two three " * 60,
+}
+TAKEN = {
+    "right to left": "السلام עליכם",
+    "emoji": "🦊👩\u200d👩\u200d👧 ok",
+    "markup": "<script>alert(1)</script> **bold** $x$ `code`",
+    "line breaks and tabs": "a\n\n\tb\r\n",
+}
