@@ -38,6 +38,10 @@ DIGITS = """() => Object.fromEntries(HOSTS.flatMap(
         [...grid.querySelectorAll("[role=row]")].map((row) => [...row.children].map((cell) => cell.textContent))])))
 """.replace("HOSTS", HOSTS)
 
+REACHED = """() => [...document.querySelectorAll(
+    ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table")].every(
+    (place) => place.scrollWidth <= place.clientWidth || place.hasAttribute("tabindex"))"""
+
 # Streamlit's own menu of pages puts <div> between <ul> and <li>; nothing that an app draws can change that.
 CHROME = {("list", "stSidebarNavItems"), ("listitem", "stSidebarNavLinkContainer")}
 
@@ -146,7 +150,7 @@ def settled(page: Page) -> None:
 
 def serious(page: Page) -> list[str]:
     """Serious and critical findings of axe in what this app draws: rule, and where."""
-    page.wait_for_timeout(300)  # places that scroll come into the order of the Tab key a moment after the last change
+    page.wait_for_function(REACHED)  # places that scroll come into the order of the Tab key a moment after a change
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [f"{rule['id']}: {node['target']}: {node['html'][:120]}" for rule in found
             if rule["impact"] in ("serious", "critical") for node in rule["nodes"]

@@ -24,7 +24,7 @@ def expect_page(page: Page, slug: str) -> None:
 
 
 def stays(page: Page, slug: str) -> None:
-    """Long enough for a key to have done something."""
+    """Long enough for a key to have done something, and for a page's run to have begun."""
     page.wait_for_timeout(400)
     expect_page(page, slug)
 
@@ -105,11 +105,11 @@ def test_one_back_leads_to_the_page_before(page: Page, url: str) -> None:
     expect_page(page, "mixing")
     for slug in ("mask", "scores"):
         page.go_back()
-        expect_page(page, slug)
+        stays(page, slug)
         assert all(part in page.url for part in ("example=block", "head=2", "decimals=4"))
     for slug in ("mask", "mixing"):
         page.go_forward()
-        expect_page(page, slug)
+        stays(page, slug)
     assert page.evaluate("window.sameDocument")
 
 
