@@ -66,6 +66,10 @@ class Masking(NamedTuple):
         sums = self.sums[batch, head]
         return float(sums.min()), float(sums.max())
 
+    def is_one(self, batch: int, head: int) -> bool:
+        """Whether every row of one head sums to 1, up to the rounding of float32."""
+        return bool(((self.sums[batch, head] - 1.0).abs() < 1e-5).all())
+
 
 MASKINGS = ("none", "before", "after", "renormalised")
 

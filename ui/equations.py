@@ -117,10 +117,10 @@ def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
     """A row of weights chosen by hand × V = the blend."""
     v = view.frame("v", view.name("v"), sign="×")
     frames = [
-        Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("B"),
+        Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("1"),
               Axis("T", _("value →"), v.rows.labels, letter=i18n.axis("Tk")), row_sums=True),
         v,
-        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("B"), v.cols, sign="="),
+        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("1"), v.cols, sign="="),
     ]
     equation(frames, [Matmul("blend", "chosen", "v", "T")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import gettext as _gettext
 import threading
+from collections.abc import Iterable
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, reduce
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -138,6 +139,11 @@ def _catalogue(lang: str) -> _gettext.NullTranslations:
 def _(message: str) -> str:
     """The message in the language of the session. Takes a literal, or a name that was marked with `N_`."""
     return in_letters(_catalogue(current()).gettext(message))
+
+
+def listed(items: Iterable[str]) -> str:
+    """Items one after the other, with the comma of the language."""
+    return reduce(lambda before, item: _("{before}, {item}").format(before=before, item=item), items)
 
 
 def verbatim(message: str) -> str:

@@ -88,7 +88,7 @@ def _numbers(values: Tensor) -> np.ndarray:
 def sight_rows(view: View, seen: Sequence[Sight]) -> list[list[str]]:
     """Rows of a table: each token that lost or gained sight of others."""
     def names(places: Sequence[int]) -> str:
-        shown = ", ".join(view.token_name(place) for place in places[:_MOST_NAMES])
+        shown = i18n.listed(view.token_name(place) for place in places[:_MOST_NAMES])
         return (f"{shown}, …" if len(places) > _MOST_NAMES else shown) or "–"
 
     changed = [sight for sight in seen if sight.lost or sight.gained][:MOST_SIGHTS]

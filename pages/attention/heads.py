@@ -133,7 +133,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> 
         moved = heads.rows_moved(view.trace, view.layer, 0)
         if moved:
             sentences.append(_("WO mixes heads and never tokens: double the first row of Z, and of the rows of O only "
-                               "this changes: {rows}.").format(rows=", ".join(str(row + 1) for row in moved)))
+                               "this changes: {rows}.").format(rows=i18n.listed(str(row + 1) for row in moved)))
         sentences.append(_("WO is not the LM head: it gives {width} numbers for each token, which go on through the "
                            "block. The LM head comes at the very end and gives a score for every token of the "
                            "vocabulary.").format(width=config.width))

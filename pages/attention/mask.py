@@ -7,7 +7,7 @@ import streamlit as st
 from core import experiments, masks, mistakes, ops, snippets, worked
 from core.quiz import Question
 from ui import bench as bench_module
-from ui import blocks, frame
+from ui import blocks, frame, i18n
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.equations import drawn
@@ -66,7 +66,7 @@ def _controls(view: View) -> str:
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
         kind = bench_module.mask_choice(_("Mask"), kinds, default="causal")
         if kind in counts:
-            bench_module.whole_number(counts[kind], "hidden", 1, tokens, 1)
+            bench_module.whole_number(counts[kind], *bench_module.count_of(kind, tokens))
         return bench_module.choice(st.segmented_control, _("Where the mask is put"), places, key="where",
                                    default="before", required=True)
 
@@ -122,9 +122,9 @@ def _predict(exercise: Exercise) -> None:
 def _look_for(bench: Bench, view: View, where: str) -> None:
     facts = masks.facts(view.trace, view.layer, *view.place)
     result = mistakes.masking(view.trace, view.layer, where)
-    low, high = result.extent(*view.place)
-    sums = _("Row sums run from {low} to {high}.").format(
-        low=format_number(low, bench.decimals), high=format_number(high, bench.decimals))
+    low, high = (format_number(value, bench.decimals) for value in result.extent(*view.place))
+    sums = (_("Every row sums to one, up to rounding.") if result.is_one(*view.place) else
+            _("Row sums run from {low} to {high}.").format(low=low, high=high))
     sentences = {
         "before": [_("{readable} of {pairs} pairs may be read; the others get −∞ before the softmax and weight zero "
                      "after it.").format(readable=facts.readable, pairs=facts.pairs)
@@ -137,18 +137,34 @@ def _look_for(bench: Bench, view: View, where: str) -> None:
                            "denominator cancels."), sums],
     }[where]
     if facts.leaked_at is not None and where in ("none", "after"):
-        text = _("Token {row} would give {value} of its weight to token {column}, which is hidden from it.")
+        text = _("Token {row} would give {value} of its weight to token {column}, which the chosen mask hides from it.")
         sentences.append(text.format(
             row=facts.leaked_at[0] + 1, column=facts.leaked_at[1] + 1,
             value=format_number(facts.leaked, bench.decimals)))
     if facts.empty_rows:
-        rows = ", ".join(str(row + 1) for row in facts.empty_rows)
+        rows = i18n.listed(str(row + 1) for row in facts.empty_rows)
         sentences.append(_("Nothing is left to read in row {rows}. The plain softmax of a row of −∞ divides zero by "
                            "zero and gives NaN; here such a row gets zero weights, and it is said.").format(rows=rows))
     if bench.source == "worked" and bench.example == "d3_lab":
         sentences.append(_("The row of {token} is the document's; the other two rows are ours.").format(
             token=worked.D3_TOKENS[1]))
-    blocks.look_for(sentences)
+    blocks.look_for([*_meaning(bench), *sentences])
+
+
+def _meaning(bench: Bench) -> list[str]:
+    """What the kind of mask that is chosen stands for."""
+    words = {
+        "causal": _("Causal: token i reads itself and what came before it, as when a text is written."),
+        "padding": _("Padding: tokens at the end that are no text, {count} here. Nobody may read them; their own rows "
+                     "are computed all the same, and not used."),
+        "both": _("Causal and padding: later tokens are hidden, and so are the tokens at the end that are no text, "
+                  "{count} here."),
+        "window": _("Sliding window: token i reads itself and those just before it, {count} keys at the most. What "
+                    "lies further back reaches it only through the layers below."),
+        "prefix": _("Prefix: the first {count} keys are open to every token, a question that may be read as a whole; "
+                    "after them the mask is causal. With a prefix of one nothing is left of the difference."),
+    }
+    return [words[bench.mask].format(count=bench.hidden)] if bench.mask in words else []
 
 
 def _broadcast(bench: Bench, view: View) -> None:
@@ -156,8 +172,8 @@ def _broadcast(bench: Bench, view: View) -> None:
     sizes = view.trace.sizes
     st.markdown(_("A padding mask `[B,1,1,T]` says for each key whether it is a real token; a causal mask "
                   "`[1,1,T,T]` says who comes after whom. Added, they are repeated along every axis of size one: to "
-                  "[B,H,T,T], here {batch}×{heads}×{rows}×{columns}. Boolean masks mean opposite things in two "
-                  "PyTorch functions.").format(
+                  "[B,H,T,T], here {batch}×{heads}×{rows}×{columns}. Drawn for these two kinds, whatever is chosen "
+                  "above. Boolean masks mean opposite things in two PyTorch functions.").format(
                       batch=sizes.get("B", 1), heads=view.trace.config.heads,
                       rows=view.trace["mask"].shape[-2], columns=view.trace["mask"].shape[-1]))
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import blend, mistakes, observe, ops, quiz, snippets
 from ui import bench as bench_module
-from ui import blocks, equations, figures, frame, theme, views
+from ui import blocks, equations, figures, frame, i18n, theme, views
 from ui.bench import Bench
 from ui.equation import Pin
 from ui.exercise import Exercise, held_back
@@ -98,10 +98,11 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
         sentences.append(_("{zeros} of {cells} weights are exactly zero: what may not be read adds nothing, however "
                            "large its value is.").format(zeros=facts.zeros, cells=facts.cells))
     else:
-        sentences.append(_("No weight is zero: every token adds something to every row, a little at least."))
+        sentences.append(_("No weight is zero: no mask hides anything here, so every token adds something to every "
+                           "row, a little at least. A mask is chosen in the stage before."))
     if facts.broken:
         sentences.append(_("These rows of A no longer sum to one, so what they give is no average any more: "
-                           "{rows}.").format(rows=", ".join(str(row + 1) for row in facts.broken)))
+                           "{rows}.").format(rows=i18n.listed(str(row + 1) for row in facts.broken)))
     sentences.append(
         _("Every number of AV lies between the smallest and the largest of its column of V: a blend invents nothing.")
         if facts.between else
@@ -153,7 +154,7 @@ def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, fl
     for key, weight in own.offered.items():
         place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, count)
         chosen[key] = st.slider(view.token_name(key), min_value=min(0.0, weight), max_value=max(1.0, weight),
-                                value=weight, step=0.001, key=f"blend-{place}")
+                                value=weight, step=0.001, format="%.3f", key=f"blend-{place}")
     if len(own.offered) < len(own.weights):
         st.caption(_("The {count} heaviest keys of this row; the others keep their weights.").format(
             count=len(own.offered)))

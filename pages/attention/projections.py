@@ -141,8 +141,9 @@ def _moved(resolved: Resolved, view: View) -> None:
         st.caption(_("The model is looked at, not edited. Type another sentence: Q, K and V follow it, the matrices "
                      "stay."))
     elif not view.trace.edits:
-        st.caption(_("Nothing is edited yet. Double-click a number of X above, change it, and look here again: its row "
-                     "moves in Q, K and V, and no matrix does."))
+        st.caption(_("Nothing is edited yet. Double-click a number of {x} above, change it, and look here again: its "
+                     "row moves in Q, K and V, and no matrix does.").format(
+                         x=i18n.symbol(view.trace.attention_input(view.layer).rsplit(".", 1)[-1])))
 
 
 def _layouts(bench: Bench, view: View) -> None:

@@ -122,16 +122,16 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
     sentences = [
         _("The id of a token is the number of a row: {token} has id {id}, so it gets row {id} of E, number for number; "
           "nothing is multiplied and nothing is summed.").format(token=view.token_name(last), id=ids[last]),
-        _("E has {vocab} rows of {width} numbers, {numbers} in all. Tokens here: {tokens}. They read {rows} of the "
-          "rows, {read} numbers.").format(vocab=f"{trace.config.vocab:,}", width=trace.config.width,
-                                    numbers=f"{sizes.table:,}", tokens=len(ids), rows=len(set(ids)),
-                                    read=f"{sizes.read:,}"),
+        _("E has {vocab} rows of {width} numbers, {numbers} in all. Tokens here: {tokens}. Each reads one row, "
+          "{read} numbers together; {rows} different rows are read.").format(
+              vocab=f"{trace.config.vocab:,}", width=trace.config.width, numbers=f"{sizes.table:,}",
+              tokens=len(ids), rows=len(set(ids)), read=f"{sizes.read:,}"),
     ]
     for entry in rows.repeats(trace["tokens"], trace["embed"]):
         places = [place + 1 for batch, place in entry.places if batch == view.batch]
         if len(places) > 1:
             sentences.append(_("Tokens {places} have the same id {id}, and so the same row.").format(
-                places=", ".join(map(str, places)), id=entry.id))
+                places=i18n.listed(map(str, places)), id=entry.id))
     sentences.append(_acts(placed))
     if resolved.scope is not None:
         sentences.append(_("The rows of E are parameters. Change a number in a marked row: it moves in every place "
@@ -186,7 +186,7 @@ def _repeats(bench: Bench, view: View) -> None:
     entry = rows.repeats(ids, looked)[0]
     text = _("Here the first token stands once more at the end. Tokens {places} have id {id}: their rows are equal to "
              "the last digit, though one begins the text and the other ends it.")
-    st.markdown(text.format(places=", ".join(str(place + 1) for _batch, place in entry.places), id=entry.id))
+    st.markdown(text.format(places=i18n.listed(str(place + 1) for _batch, place in entry.places), id=entry.id))
     if view.trace.config.width % 2 == 0:
         moved = rows.repeats(ids, rows.place(looked, "sinusoidal").total)[0]
         st.markdown(_("With sinusoidal positions added they differ.") if not moved.equal else

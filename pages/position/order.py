@@ -8,7 +8,7 @@ from core import ops, order, order_practice, snippets_order
 from core.order import Reordered
 from core.quiz import Question
 from ui import bench as bench_module
-from ui import blocks, equations, frame, ordered
+from ui import blocks, equations, frame, i18n, ordered
 from ui.bench import Bench
 from ui.exercise import Exercise, held_back
 from ui.i18n import _
@@ -117,7 +117,7 @@ def _look_for(
         sentences.append(_("In this order both sides still agree, largest difference {difference}. Try "
                            "another one.").format(difference=difference))
     else:
-        rows = ", ".join(view.token_name(found.order[row]) for row in found.broken)
+        rows = i18n.listed(view.token_name(found.order[row]) for row in found.broken)
         sentences.append(_("The two sides differ by up to {difference}. Outputs that changed: {rows}.").format(
             difference=format_number(found.difference, bench.decimals), rows=rows))
     if mask == "causal":

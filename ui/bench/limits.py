@@ -32,7 +32,7 @@ CHOICES: dict[str, tuple[Sequence[str], str]] = {
 MANY = 1000
 NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
-            "row": (1, MANY), "hidden": (1, MANY), "shift": (0, MANY),
+            "row": (1, MANY), "hidden": (1, MANY), "reach": (1, MANY), "shift": (0, MANY),
             "made": (0, MANY), "at": (1, MANY), "new": (1, MANY), "chunk": (0, MANY),
             "requests": (1, MAP_LIMITS["B"][1]),
             "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
@@ -41,7 +41,8 @@ NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "s
             **{f"m{letter}": limits for letter, limits in MAP_LIMITS.items()},
             "layer": (1, MANY), "head": (1, MANY), "b": (1, MANY)}
 FRACTIONS = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)}
+COUNTS = {"hidden": 1, "reach": 2}  # of a mask: tokens at the end, keys in reach; what each opens with
 STEPS = ("made", "at")  # how many steps of a run have been made, and which of them is looked at
 # The choices that the numbers on screen depend on; a state file carries them.
-SAVED = ("source", "example", "text", "bias", "mask", "hidden", *SIZE_LETTERS, "seed", "layer", "head", "b")
+SAVED = ("source", "example", "text", "bias", "mask", "hidden", "reach", *SIZE_LETTERS, "seed", "layer", "head", "b")
 SWITCHES = ("presenter", "transpose", "scale", "cache", "chat")

@@ -17,6 +17,7 @@ from ui import address, i18n
 from ui.bench.edits import all_edits, replaced
 from ui.bench.limits import (
     CHOICES,
+    COUNTS,
     DEFAULT_DECIMALS,
     DEFAULT_SIZES,
     DEFAULT_TEXT,
@@ -144,11 +145,24 @@ def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
     return Bench(
         language=state.get("lang", i18n.DEFAULT), source=source, example=chosen,
         text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
-        bias=state.get("bias") == "on", mask=state.get("mask") or mask, hidden=early("hidden", 1),
+        bias=state.get("bias") == "on", mask=state.get("mask") or mask,
+        hidden=early(*counted(state.get("mask") or mask)),
         layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
         decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
         chat=bool(held("chat", False)),
         edits=dict(sorted(all_edits().get(scope, {}).items())))
+
+
+def counted(mask: str) -> tuple[str, int]:
+    """The field that holds the number of such a mask, and what it opens with: keys in reach, or tokens at the end."""
+    key = "reach" if mask in ("window", "prefix") else "hidden"
+    return key, COUNTS[key]
+
+
+def count_of(mask: str, tokens: int) -> tuple[str, int, int, int]:
+    """The field for the number of such a mask over so many tokens: key, lowest, highest, what it opens with."""
+    key, opening = counted(mask)
+    return key, 1, tokens, opening
 
 
 def chosen() -> dict[str, str | int]:
@@ -156,8 +170,8 @@ def chosen() -> dict[str, str | int]:
     bench = current("")
     sizes = {letter: getattr(bench.sizes, name) for letter, name in SIZE_LETTERS.items()}
     found = {"source": bench.source, "example": bench.example, "text": bench.text, "bias": "on" if bench.bias else "",
-             "mask": bench.mask, "hidden": bench.hidden, **sizes, "seed": bench.seed, "layer": bench.layer + 1,
-             "head": bench.head + 1, "b": bench.batch + 1}
+             "mask": bench.mask, **sizes, **{key: early(key, opening) for key, opening in COUNTS.items()},
+             "seed": bench.seed, "layer": bench.layer + 1, "head": bench.head + 1, "b": bench.batch + 1}
     return {key: found[key] for key in SAVED}
 
 
