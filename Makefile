@@ -56,7 +56,7 @@ run: $(VENV)/.runtime $(VENV)/.model
 # them can miss its time. What is broken fails again.
 test: lint types check-translations $(VENV)/.model
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST) || \
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PYTEST)
+	{ [ $$? -eq 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PYTEST); }
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .

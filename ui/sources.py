@@ -65,9 +65,15 @@ def resolve(bench: Bench) -> Resolved:
             return Resolved(trace.edited(fit) if fit else trace, bench.source, bench.scope, unfit)
     except WorkbenchError as problem:
         error = problem
-    source, scope, trace = bench_module.recall("good") or ("worked", bench.example, _worked(bench.example))
+    source, scope, trace = bench_module.recall("good") or ("worked", bench.example, _stand_in(bench))
     fit, _ = bench_module.fitting(trace, bench_module.all_edits().get(scope or "", {}))
     return Resolved(trace.edited(fit) if fit else trace, source, scope, [], error, loading=error is None)
+
+
+def _stand_in(bench: Bench) -> Trace:
+    """The example of the page, with its mask, for when nothing else has been on screen yet."""
+    trace = _worked(bench.example)
+    return _masked(replace(bench, source="worked"), trace) if bench.mask else trace
 
 
 def _chosen(bench: Bench) -> Trace | None:

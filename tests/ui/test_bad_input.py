@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import live, toy, worked
 from core.live import registry
+from core.live.errors import ModelMissing
 from core.toy import ToySizes
 from tests.ui.on_page import (
+    PAGES,
     REFUSED,
     ROOT,
     SCORES,
@@ -190,8 +193,6 @@ def test_a_model_that_was_missing_is_tried_again(
 def test_the_page_does_not_wait_for_the_model(
     own_loader: sources.Loader, monkeypatch: pytest.MonkeyPatch, model: live.Live,
 ) -> None:
-    import threading
-
     ready = threading.Event()
 
     def slow(name: str, progress: Any) -> live.Live:
@@ -211,3 +212,30 @@ def test_the_page_does_not_wait_for_the_model(
     at.run()
     assert not at.get("progress")
     assert assert_shows(at, model.trace(SENTENCE)) == 4
+
+
+@pytest.mark.parametrize("state", ["missing", "loading"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_shows_its_example_while_there_is_no_model(
+    page: str, state: str, own_loader: sources.Loader, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready = threading.Event()
+
+    def never(name: str, progress: Any) -> live.Live:
+        ready.wait(60)
+        raise ModelMissing(name, "pip install it")
+
+    if state == "missing":
+        ready.set()
+    monkeypatch.setattr(live, "load", never)
+    try:
+        at = opened(page, lang="en", source="live", text=SENTENCE)
+        if state == "missing":
+            until_idle(own_loader)
+            at.run()
+        assert not at.exception
+        wanted = opened(page, lang="en")
+        assert [payload["frames"] for payload in payloads(at)] == [payload["frames"] for payload in payloads(wanted)]
+    finally:
+        ready.set()
+    until_idle(own_loader)
