@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import cost, ledger
+from core import cost, ledger, notation
 from core.config import PRESETS, ModelConfig
 from core.devices import DEVICES
 from core.ledger import Workload
@@ -135,6 +135,29 @@ def test_another_notation_renames_the_letters() -> None:
     text = everything(unfolded(lang="en", notation="hf")) + str(tables(cost_page(lang="en", notation="hf")))
     assert "q_proj.weightᵀ" in text
     assert "WQ" not in text
+
+
+@pytest.mark.parametrize("code", [code for code in notation.NOTATIONS if code != notation.DEFAULT])
+def test_letters_of_a_formula_are_replaced_once_and_all_at_the_same_time(code: str) -> None:
+    """D1 calls T S and S S̃, PyTorch calls T L and L num_layers: what a letter became is not replaced again."""
+    def letter(factor: ledger.Factor) -> str:
+        written = {name: notation.as_latex(notation.axis(name, code)) for name in notation.AXES}
+        own = {"": str(factor.size), "heads": f"({written['H']} + {written['Hkv']})",
+               **{name: rf"{written['T']}_{{\mathrm{{{name}}}}}" for name in ("new", "read")}}
+        return own.get(factor.name) or written[factor.name]
+
+    at = cost_page(lang="en", notation=code)
+    for part in ledger.PRODUCTS:
+        at.session_state["part"] = part
+        at.run()
+        (shown,) = [element.value for element in at.markdown if r"\text{FLOP} = " in element.value]
+        wanted = r"\text{FLOP} = " + r"\,".join(map(letter, ledger.factors(LLAMA, "prefill", part)))
+        assert bare(shown) == bare(rf"$\displaystyle {wanted}$")
+
+
+def bare(formula: str) -> str:
+    """A formula without its grouping braces and without spaces: they change nothing that is read."""
+    return re.sub(r"[{} ]|\\,", "", formula)
 
 
 def test_predicted_stands_beside_measured(monkeypatch: pytest.MonkeyPatch) -> None:
