@@ -83,7 +83,12 @@ def format_number(x: float, decimals: int) -> str:
     Exact integers below 10⁴ carry no decimals. Everything else is rounded from the exact binary value, ties away
     from zero; a non-zero that rounds to 0 is "≈0"; from 10⁴ on it is 1.23e4. The minus sign is U+2212.
     """
-    value = _single(x)
+    return format_double(_single(x), decimals)
+
+
+def format_double(value: float, decimals: int) -> str:
+    """As `format_number`, for a float64 that is no cell of a tensor and must not be rounded twice: 2π·1000 is 6283.185,
+    the float32 next to it 6283.186."""
     if math.isnan(value):
         return "NaN"
     sign = MINUS if value < 0 else ""

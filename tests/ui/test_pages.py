@@ -224,3 +224,8 @@ def test_the_sidebar_says_whose_example_it_is(example: str, origin: str) -> None
 def test_ids_of_words_are_looked_up_again() -> None:
     at = opened("pages/input/tokens.py", lang="en")
     assert any("Pieces that come back: 4 of 4; unknown: 0." in element.value for element in at.caption)
+
+
+def test_the_slowest_hand_of_d1_comes_round_every_6283_185_positions() -> None:
+    """2π·1000 = 6283.18530…; the nearest float32 would print 6283.186."""
+    assert "the slowest every 6283.185." in everything(opened("pages/position/rope.py", lang="en"))
