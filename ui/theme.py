@@ -144,13 +144,14 @@ _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T",
 
 def quantity(x: float, unit: str = "") -> str:
     """An amount, 0 or more, with three digits and a prefix that is a power of ten: "640", "13.5 TFLOP", "7.01 ms".
-    Whole numbers below 1000 are written in full, bytes ("B") as `format_bytes` does."""
+    Whole numbers below 1000 are written in full, bytes ("B") as `format_bytes` does. A ratio, which has no unit, takes
+    no prefix below 1: "0.999"."""
     if unit == "B":
         return format_bytes(x)
     if x == 0 or (x < 1000 and float(x).is_integer()):
         return f"{x:.0f} {unit}".rstrip()
     rounded = Decimal(f"{Decimal(x):.2e}")
-    power = min(max(rounded.adjusted() // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    power = min(max(rounded.adjusted() // 3 * 3, min(_PREFIXES) if unit else 0), max(_PREFIXES))
     digits = f"{rounded.scaleb(-power):.3g}" if rounded.scaleb(-power) < 1000 else f"{rounded.scaleb(-power):.0f}"
     return f"{digits} {_PREFIXES[power]}{unit}".rstrip()
 

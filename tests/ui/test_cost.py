@@ -188,6 +188,17 @@ def test_quantities(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [
+    (0.9987, "0.999"), (0.9996, "1.00"), (1.003, "1.00"), (0.5, "0.500"), (0.00123, "0.00123"), (156.4, "156")])
+def test_a_ratio_has_no_prefix_below_one(value: float, text: str) -> None:
+    assert quantity(value) == text
+
+
+def test_the_intensity_of_gpt2_is_a_plain_number() -> None:
+    text = everything(cost_page(lang="en", cost_of="gpt2"))
+    assert "A decode step does 0.999 FLOP for each byte" in text
+
+
+@pytest.mark.parametrize(("value", "text"), [
     (0, "0 B"), (640, "640 B"), (9999, "9999 B"), (10_240, "10 KiB"), (2**30, "1 GiB"), (1023 * 2**20, "0.999 GiB"),
     (13_476_831_232, "12.6 GiB"), (5 * 2**60, "5 EiB"), (2**72, "4.1e+03 EiB")])
 def test_bytes_are_counted_in_one_way(value: float, text: str) -> None:
