@@ -126,11 +126,6 @@ def format_bytes(x: float) -> str:
     return f"{x:.3g} {unit}"
 
 
-def format_count(x: float) -> str:
-    """A large count with three digits: "640", "2.70e8"."""
-    return f"{x:,.0f}" if x < 1e6 else f"{x:.2e}".replace("e+0", "e").replace("e+", "e")
-
-
 def format_significant(x: float) -> str:
     """A positive number with up to four digits that count, for one that decimals would make 0: "0.0001778", "1.2e-5".
     """
