@@ -258,6 +258,6 @@ def why_elsewhere(source: str) -> str:
         "worked": _("The chosen example has no numbers for this stage, so you see this page's own. Your choice is "
                     "kept."),
         "toy": _("A head of the chosen toy has an odd width: its numbers cannot be paired, so nothing is turned. You "
-                 "see this page's own example; your choice is kept. With D/H even the toy has RoPE."),
+                 "see this page's own example; your choice is kept. Where D/H is even, the toy has RoPE."),
         "live": _("The chosen model does not turn Q and K, so you see this page's own example. Your choice is kept."),
     }[source]
