@@ -120,7 +120,7 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
     if resolved.loading:
         _loading()
     if resolved.elsewhere:
-        st.info(_("The chosen example has no numbers for this stage, so you see this page's own. Your choice is kept."))
+        st.info(errors.why_elsewhere(resolved.elsewhere))
     problem = sources.loader().cache_problem() if resolved.source == "live" else None
     if problem is not None:
         st.warning(_("The unpacked weights cannot be kept in `{folder}` ({why}), so every start unpacks them again. "

@@ -141,7 +141,7 @@ def _scrolling(table: str, label: str) -> None:
 
 
 def product_latex(found: Sequence[Factor]) -> str:
-    """The product in letters, "FLOP = 4\\,L\\,B\\,…"."""
+    """The product in letters, "FLOP = 4\\,L\\,B\\,…": the default's, which `blocks.formula` rewrites."""
     return r"\text{FLOP} = " + r"\,".join(_letter(factor) for factor in found)
 
 
@@ -154,9 +154,9 @@ def _letter(factor: Factor) -> str:
     if not factor.name:
         return str(factor.size)
     written = {"new": r"T_{\mathrm{new}}", "read": r"T_{\mathrm{read}}", "heads": "(H + H_{kv})", "Dh": "D_h"}
-    if factor.name == "V":  # in a formula V is the value matrix
+    if factor.name == "V":  # in a formula V is the value matrix; a notation's own word is not rewritten
         return as_latex(i18n.axis("V"))
-    return i18n.in_latex(written.get(factor.name, factor.name))
+    return written.get(factor.name, factor.name)
 
 
 def saving_texts() -> dict[str, tuple[str, str, str]]:

@@ -250,3 +250,14 @@ _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {
 
 # What another attempt may cure, once something was installed or set right.
 TRY_AGAIN = (live_errors.ModelMissing, live_errors.CheckpointInvalid)
+
+
+def why_elsewhere(source: str) -> str:
+    """Why what was chosen has nothing here. Only worked examples lack stages; a toy or a model lacks at most RoPE."""
+    return {
+        "worked": _("The chosen example has no numbers for this stage, so you see this page's own. Your choice is "
+                    "kept."),
+        "toy": _("A head of the chosen toy has an odd width: its numbers cannot be paired, so nothing is turned. You "
+                 "see this page's own example; your choice is kept. Where D/H is even, the toy has RoPE."),
+        "live": _("The chosen model does not turn Q and K, so you see this page's own example. Your choice is kept."),
+    }[source]

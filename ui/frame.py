@@ -55,5 +55,5 @@ def look() -> tuple[Bench, sources.Resolved]:
     resolved = sources.resolve(bench)
     if (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") not in resolved.trace:
         bench = replace(bench, source="worked", example=page.example)
-        resolved = sources.resolve(bench)._replace(elsewhere=True)
+        resolved = sources.resolve(bench)._replace(elsewhere=resolved.source)
     return sources.within(bench, sources.extent(resolved.trace)), resolved

@@ -157,10 +157,10 @@ class Shown(NamedTuple):
 def look() -> Shown:
     """The run of this session for what the sidebar selects; another model or prompt begins another run. What cannot be
     read leaves the last run on screen, and the message says why."""
-    page, error, elsewhere = frame.here().stage, None, False
+    page, error, elsewhere = frame.here().stage, None, ""
     bench = bench_module.current(page.example)
     if bench.source == "worked" and bench.example not in sources.WHOLE:
-        bench, elsewhere = replace(bench_module.current(page.example), example=page.example, edits={}), True
+        bench, elsewhere = replace(bench_module.current(page.example), example=page.example, edits={}), "worked"
     run: Run | None = bench_module.recall("run")
     prompt = None
     try:

@@ -39,8 +39,8 @@ class Resolved(NamedTuple):
     """The trace to show, the kind of source it really comes from, and what stands in the way of the chosen one.
 
     `unfit` lists edits that do not exist in it; `error` is why the chosen source gave nothing; `loading` is true while
-    the live model is on its way, `elsewhere` when the page shows its own example because the chosen one does not
-    reach it.
+    the live model is on its way; `elsewhere` is the kind of source that was chosen but does not reach this stage, so
+    that the page shows its own example ("" where it does).
     """
 
     trace: Trace
@@ -49,7 +49,7 @@ class Resolved(NamedTuple):
     unfit: list[str]
     error: WorkbenchError | None = None
     loading: bool = False
-    elsewhere: bool = False
+    elsewhere: str = ""
 
 
 def resolve(bench: Bench) -> Resolved:

@@ -83,7 +83,12 @@ def format_number(x: float, decimals: int) -> str:
     Exact integers below 10⁴ carry no decimals. Everything else is rounded from the exact binary value, ties away
     from zero; a non-zero that rounds to 0 is "≈0"; from 10⁴ on it is 1.23e4. The minus sign is U+2212.
     """
-    value = _single(x)
+    return format_double(_single(x), decimals)
+
+
+def format_double(value: float, decimals: int) -> str:
+    """As `format_number`, for a float64 that is no cell of a tensor and must not be rounded twice: 2π·1000 is 6283.185,
+    the float32 next to it 6283.186."""
     if math.isnan(value):
         return "NaN"
     sign = MINUS if value < 0 else ""
@@ -121,11 +126,6 @@ def format_bytes(x: float) -> str:
     return f"{x:.3g} {unit}"
 
 
-def format_count(x: float) -> str:
-    """A large count with three digits: "640", "2.70e8"."""
-    return f"{x:,.0f}" if x < 1e6 else f"{x:.2e}".replace("e+0", "e").replace("e+", "e")
-
-
 def format_significant(x: float) -> str:
     """A positive number with up to four digits that count, for one that decimals would make 0: "0.0001778", "1.2e-5".
     """
@@ -139,13 +139,14 @@ _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T",
 
 def quantity(x: float, unit: str = "") -> str:
     """An amount, 0 or more, with three digits and a prefix that is a power of ten: "640", "13.5 TFLOP", "7.01 ms".
-    Whole numbers below 1000 are written in full, bytes ("B") as `format_bytes` does."""
+    Whole numbers below 1000 are written in full, bytes ("B") as `format_bytes` does. A ratio, which has no unit, takes
+    no prefix below 1: "0.999"."""
     if unit == "B":
         return format_bytes(x)
     if x == 0 or (x < 1000 and float(x).is_integer()):
         return f"{x:.0f} {unit}".rstrip()
     rounded = Decimal(f"{Decimal(x):.2e}")
-    power = min(max(rounded.adjusted() // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    power = min(max(rounded.adjusted() // 3 * 3, min(_PREFIXES) if unit else 0), max(_PREFIXES))
     digits = f"{rounded.scaleb(-power):.3g}" if rounded.scaleb(-power) < 1000 else f"{rounded.scaleb(-power):.0f}"
     return f"{digits} {_PREFIXES[power]}{unit}".rstrip()
 

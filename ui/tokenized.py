@@ -74,9 +74,13 @@ def _worked(kind: str) -> ToyTokenizer:
     return ToyTokenizer.of("characters", " ".join(worked.BLOCK_VOCABULARY))
 
 
-def sizes(shown: Merged | Plain, trace: Trace) -> dict[str, int]:
-    """The sizes of the trace, with those of the ids on screen: characters and words are of one text, typed here."""
-    return dict(trace.sizes) | ({} if isinstance(shown, Merged) else {"B": 1, "T": len(shown.cut)})
+def sizes(shown: Merged | Plain, resolved: Resolved) -> dict[str, int]:
+    """The sizes of the trace, with those of the ids on screen: characters and words are of one text, typed here, and of
+    a vocabulary of their own, unless it is the one that E has its rows for."""
+    own = dict(resolved.trace.sizes)
+    if isinstance(shown, Merged):
+        return own
+    return own | {"B": 1, "T": len(shown.cut)} | ({} if feeds(shown, resolved) else {"V": shown.tokenizer.size})
 
 
 def feeds(shown: Plain, resolved: Resolved) -> bool:

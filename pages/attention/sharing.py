@@ -116,16 +116,27 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> N
                            "{apart}, since their queries differ.").format(
                                one=facts.furthest[0] + 1, other=facts.furthest[1] + 1,
                                apart=format_number(facts.apart, bench.decimals)))
-    sentences += [
-        _("For each token this layer keeps {numbers} numbers of K and V; with a KV head for every query head it would "
-          "keep {full}. The number of query heads, of weights and of outputs is the same.").format(
-              numbers=facts.numbers, full=facts.of),
-        _("Q and O keep their shapes: only WK and WV get fewer columns, and K and V fewer heads."),
-    ]
+    sentences += _saved(choice.shared.wiring, facts)
     sentences += _changed(resolved.trace.config.kv_heads, config.kv_heads, choice)
     if view.trace.config.positions == "rope":
         sentences.append(_("K is turned by RoPE after it was shared out, once for each KV head."))
     blocks.look_for(sentences)
+
+
+def _saved(made: sharing.Wiring, facts: sharing_practice.SharingFacts) -> list[str]:
+    """What MHA keeps, and what of it GQA and MQA spare."""
+    if made.kind == "MHA":
+        return [_("For each token this layer keeps {numbers} numbers of K and V. That is all there can be: every query "
+                  "head has a KV head of its own, so nothing is shared and nothing is spared.").format(
+                      numbers=facts.numbers),
+                _("WQ, WK and WV have equally many columns, and Q, K and V equally many heads.")]
+    return [_("For each token this layer keeps {numbers} numbers of K and V; with a KV head for every query head it "
+              "would keep {full}. The number of query heads, of weights and of outputs is the same.").format(
+                  numbers=facts.numbers, full=facts.of),
+            _("Q and O keep their shapes: only WK and WV get fewer columns, and K and V fewer heads.")
+            if made.kind == "GQA" else
+            _("Q and O keep their shapes: only WK and WV get fewer columns, those of a single head, which K and V then "
+              "have.")]
 
 
 def _changed(own: int, kv_heads: int, choice: Choice) -> list[str]:

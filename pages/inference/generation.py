@@ -214,7 +214,7 @@ def _table(run: Run) -> None:
         rows, formula = carried.rows(config, step), carried.predicted(run.prompt.decoder, step)
         lines.append([str(number), names[step.kind], str(step.inputs.shape[1]),
                       f"{sum(row.computed for row in rows):,}", f"{sum(row.reused for row in rows):,}",
-                      theme.format_seconds(step.seconds), theme.format_count(formula.flops),
+                      theme.format_seconds(step.seconds), theme.quantity(formula.flops, "FLOP"),
                       theme.format_bytes(formula.bytes),
                       "" if step.token is None else f"`{run.prompt.label(int(step.token[0]))}`"])
     blocks.table([_("step"), _("phase"), _("tokens read"), _("rows of q, k, v computed"), _("rows read from the cache"),
@@ -251,11 +251,12 @@ def _compare(run: Run, place: int) -> None:
         st.caption(_("This step read no row from the cache, so both did the same work, and the times differ by "
                      "chance."))
     elif found.cached_seconds >= found.uncached_seconds:
-        st.caption(_("Here the cache does not pay. It spares {flops} FLOP by the formula, and with {count} tokens and "
+        st.caption(_("Here the cache does not pay. It spares {flops} by the formula, and with {count} tokens and "
                      "{parameters} parameters that is too little for the clock: what every pass takes, long or short, "
                      "outweighs it.").format(
-                         flops=theme.format_count(carried.spared(run.prompt.decoder, step)), count=step.text.shape[1],
-                         parameters=theme.format_count(cost.parameters(run.prompt.decoder.config)["total"])))
+                         flops=theme.quantity(carried.spared(run.prompt.decoder, step), "FLOP"),
+                         count=step.text.shape[1],
+                         parameters=theme.quantity(cost.parameters(run.prompt.decoder.config)["total"])))
 
 
 def _carried(view: View, run: Run, place: int) -> None:

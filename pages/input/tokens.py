@@ -26,7 +26,7 @@ def lab() -> None:
     strip_at, formula_at = st.container(), st.container()
     shown = tokenized.read(resolved)
     with strip_at:
-        blocks.shape_strip("tokens", tokenized.sizes(shown, resolved.trace))
+        blocks.shape_strip("tokens", tokenized.sizes(shown, resolved))
     if isinstance(shown, Merged):
         _merged(bench, resolved, shown, formula_at)
     else:

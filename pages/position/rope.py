@@ -14,7 +14,7 @@ from ui.equation import Pin
 from ui.exercise import Exercise
 from ui.i18n import _
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number, format_significant, full_value
+from ui.theme import format_difference, format_double, format_number, format_significant, full_value
 from ui.views import View
 
 _LLAMA = "Llama 3"
@@ -136,8 +136,8 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
            "the fastest comes round every {fastest} positions, the slowest every {slowest}.") if facts.pairs > 1 else
          _("The pair of numbers is a clock hand: dashed before, thick after. It comes round every {fastest} "
            "positions.")).format(
-              pairs=facts.pairs, fastest=format_number(facts.fastest, bench.decimals),
-              slowest=format_number(facts.slowest, bench.decimals)),
+              pairs=facts.pairs, fastest=format_double(facts.fastest, bench.decimals),
+              slowest=format_double(facts.slowest, bench.decimals)),
         _("Positions count from zero, tokens from one: {token} stands at position {position}.").format(
             token=view.token_name(0), position=positions[0]),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -328,5 +329,5 @@ def check_pointing(
         value = float(derive.slice_of(trace, frame.name, batch, head)[index[0], column])
         assert seen["label"] == STRINGS["cell"].format(
             symbol=frame.symbol, i=place[1] + 1, j=place[2] + 1, value=full_value(value))
-        assert STRINGS["full"].format(value=full_value(value)) in seen["notes"]
+        assert STRINGS["full"].format(value=re.sub("^-", "−", full_value(value))) in seen["notes"]
     return len(said)

@@ -49,6 +49,14 @@ def test_sizes_that_do_not_divide_say_what_would_work_and_keep_the_last_good_num
     assert texts[0] != texts[1]
 
 
+def test_a_toy_whose_heads_cannot_be_paired_is_told_so_and_an_example_without_the_stage_is_an_example() -> None:
+    said = {source: opened("pages/position/rope.py", lang="en", source=source, **parts).info for source, parts in {
+        "toy": {"D": "12", "H": "4"}, "worked": {"example": "single_head"}}.items()}
+    assert ["odd width" in element.value for element in said["toy"]] == [True]
+    assert ["The chosen example" in element.value for element in said["worked"]] == [True]
+    assert messages(opened("pages/position/rope.py", lang="en", source="toy", D="12", H="3", Hkv="3")) == []
+
+
 @pytest.mark.parametrize("kind", REFUSED)
 def test_a_text_that_cannot_be_followed_is_refused_in_the_user_s_language(kind: str, model: live.Live) -> None:
     said = []

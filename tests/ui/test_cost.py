@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import cost, ledger
+from core import cost, ledger, notation
 from core.config import PRESETS, ModelConfig
 from core.devices import DEVICES
 from core.ledger import Workload
@@ -137,6 +137,29 @@ def test_another_notation_renames_the_letters() -> None:
     assert "WQ" not in text
 
 
+@pytest.mark.parametrize("code", [code for code in notation.NOTATIONS if code != notation.DEFAULT])
+def test_letters_of_a_formula_are_replaced_once_and_all_at_the_same_time(code: str) -> None:
+    """D1 calls T S and S S̃, PyTorch calls T L and L num_layers: what a letter became is not replaced again."""
+    def letter(factor: ledger.Factor) -> str:
+        written = {name: notation.as_latex(notation.axis(name, code)) for name in notation.AXES}
+        own = {"": str(factor.size), "heads": f"({written['H']} + {written['Hkv']})",
+               **{name: rf"{written['T']}_{{\mathrm{{{name}}}}}" for name in ("new", "read")}}
+        return own.get(factor.name) or written[factor.name]
+
+    at = cost_page(lang="en", notation=code)
+    for part in ledger.PRODUCTS:
+        at.session_state["part"] = part
+        at.run()
+        (shown,) = [element.value for element in at.markdown if r"\text{FLOP} = " in element.value]
+        wanted = r"\text{FLOP} = " + r"\,".join(map(letter, ledger.factors(LLAMA, "prefill", part)))
+        assert bare(shown) == bare(rf"$\displaystyle {wanted}$")
+
+
+def bare(formula: str) -> str:
+    """A formula without its grouping braces and without spaces: they change nothing that is read."""
+    return re.sub(r"[{} ]|\\,", "", formula)
+
+
 def test_predicted_stands_beside_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """With times of a clock of our own: what is predicted is the roofline of the ceilings."""
     found = Measured(DEVICES["desktop-cpu"], PRESETS["smollm2-135m"], "float32", [Timing(8, 64, 5.0, 0.25)], None)
@@ -162,6 +185,17 @@ def test_the_file_holds_the_ledger_in_full() -> None:
     (0.007008, "7.01 ms"), (1e25, "10.0 Ys"), (5e-11, "0.0500 ns"), (1.5, "1.50 s"), (4.6e-5, "46.0 µs")])
 def test_quantities(value: float, text: str) -> None:
     assert quantity(value, "s") == text
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.9987, "0.999"), (0.9996, "1.00"), (1.003, "1.00"), (0.5, "0.500"), (0.00123, "0.00123"), (156.4, "156")])
+def test_a_ratio_has_no_prefix_below_one(value: float, text: str) -> None:
+    assert quantity(value) == text
+
+
+def test_the_intensity_of_gpt2_is_a_plain_number() -> None:
+    text = everything(cost_page(lang="en", cost_of="gpt2"))
+    assert "A decode step does 0.999 FLOP for each byte" in text
 
 
 @pytest.mark.parametrize(("value", "text"), [

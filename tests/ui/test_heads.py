@@ -172,6 +172,17 @@ def test_what_was_done_to_k_and_v_is_told(own: str, count: str, said: str) -> No
         assert (text in everything(at)) == (text == said)
 
 
+@pytest.mark.parametrize(("count", "said", "unsaid"), [
+    (4, ["equally many heads", "keeps 16 numbers"], ["get fewer columns", "would keep"]),
+    (2, ["and K and V fewer heads", "keeps 8 numbers", "would keep 16"], ["equally many", "single head"]),
+    (1, ["those of a single head", "keeps 4 numbers", "would keep 16"], ["equally many", "K and V fewer heads"])])
+def test_what_is_said_of_sharing_holds_for_mha_gqa_and_mqa(count: int, said: list[str], unsaid: list[str]) -> None:
+    """Four query heads of width 2: 2·Hkv·2 numbers of K and V for each token."""
+    text = everything(opened(SHARING, lang="en", kvheads=str(count)))
+    assert all(part in text for part in said)
+    assert not any(part in text for part in unsaid)
+
+
 def test_the_document_s_ratios_stand_in_the_table() -> None:
     at = opened(SHARING, lang="en")
     at.session_state["open-sizes"] = True

@@ -37,7 +37,7 @@ from tests.ui.on_page import (
 from ui import address, generating, sources
 from ui.bench import Bench
 from ui.sources import LONGEST_CONTEXT
-from ui.theme import format_bytes
+from ui.theme import format_bytes, quantity
 
 GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
@@ -370,6 +370,20 @@ def test_what_a_gpu_holds_is_what_the_core_says(preset: str) -> None:
     at.selectbox(key="of_heads").set_value("1").run()
     fit = cost.requests_that_fit(config.with_(kv_heads=1), DEVICES["h100"], 4096)
     assert f"Requests that fit at once, at most: {fit.requests:,}." in everything(at)
+
+
+@pytest.mark.parametrize("source", ["toy", "live"])
+def test_arithmetic_is_written_as_on_the_page_on_costs(source: str, model: live.Live) -> None:
+    """The matrix products of the first step, all tokens of the prompt: "2.40 GFLOP", not "2.40e9"."""
+    at = opened(GENERATION, lang="en", **SOURCES[source][0])
+    at.session_state["open-table"] = True
+    at.run()
+    trace = trace_of(source, model)
+    batch, tokens = trace["tokens"].shape
+    flops = cost.flops(trace.config, batch, tokens, head_tokens=1)["total"]
+    (table,) = [text.value for text in at.markdown if "FLOP by formula" in text.value]
+    assert f"| {quantity(flops, 'FLOP')} |" in table
+    assert not re.search(r"\de\d", table)
 
 
 @pytest.mark.parametrize("slip", growth.SLIPS)

@@ -27,7 +27,7 @@ from ui.equation import (
     read_pin,
     read_window,
 )
-from ui.theme import format_number, full_value
+from ui.theme import format_double, format_number, full_value
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -67,6 +67,17 @@ def test_printed_digits_are_within_half_a_unit_and_never_minus_zero(x: float, de
 @given(singles, st.integers(2, 6))
 def test_sign_does_not_change_the_digits(x: float, decimals: int) -> None:
     assert format_number(-x, decimals).strip("−") == format_number(x, decimals).strip("−")
+
+
+@given(singles, st.integers(2, 6))
+def test_a_float32_is_printed_the_same_as_a_float64(x: float, decimals: int) -> None:
+    assert format_double(x, decimals) == format_number(x, decimals)
+
+
+@pytest.mark.parametrize(("decimals", "text"), [(2, "6283.19"), (3, "6283.185"), (6, "6283.185307")])
+def test_a_float64_is_not_rounded_to_a_float32_first(decimals: int, text: str) -> None:
+    """2π·1000 = 6283.18530717958… (the wavelength of the last of four hands)."""
+    assert format_double(2 * math.pi * 1000, decimals) == text
 
 
 def two_frames() -> list[Frame]:

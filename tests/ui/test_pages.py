@@ -224,3 +224,18 @@ def test_the_sidebar_says_whose_example_it_is(example: str, origin: str) -> None
 def test_ids_of_words_are_looked_up_again() -> None:
     at = opened("pages/input/tokens.py", lang="en")
     assert any("Pieces that come back: 4 of 4; unknown: 0." in element.value for element in at.caption)
+
+
+def test_the_slowest_hand_of_d1_comes_round_every_6283_185_positions() -> None:
+    """2π·1000 = 6283.18530…; the nearest float32 would print 6283.186."""
+    assert "the slowest every 6283.185." in everything(opened("pages/position/rope.py", lang="en"))
+
+
+@pytest.mark.parametrize(("parts", "sizes"), [
+    ({"source": "toy"}, "T=4 V=5"), ({"source": "toy", "cut": "characters", "sample": "abcab"}, "T=5 V=4"),
+    ({}, "T=4 V=12"), ({"cut": "characters"}, "T=14 V=19")])
+def test_the_strip_of_tokens_counts_the_text_and_the_vocabulary_on_screen(parts: dict[str, str], sizes: str) -> None:
+    """The unknown counts as an entry; the worked block's own words are the 12 rows of its E."""
+    at = opened("pages/input/tokens.py", lang="en", **parts)
+    (strip,) = [re.sub("<[^>]*>", "", element.value) for element in at.get("html") if 'class="sizes"' in element.value]
+    assert " ".join(re.findall(r"(?<!\S|\w)[TV]=\d+", strip)) == sizes

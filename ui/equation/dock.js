@@ -5,7 +5,7 @@ import { attr, make, put, say } from "./dom.js";
 import { rowSum } from "./draw.js";
 import { REDUCES, colNumber, colOf, eachUse, isEdited, isFresh, isUnwritten, makerOf, part, rowNumber, rowOf, shownCols, value } from "./frames.js";
 import { lookupStep } from "./lookup.js";
-import { cells, formatNumber, fullValue, inBrackets, printed } from "./numbers.js";
+import { cells, formatNumber, fullValue, inBrackets, printed, readable } from "./numbers.js";
 import { ANGLE, angleStep, pairCells, pairTitle, turnStep, turnUses } from "./rotation.js";
 import { groupedStep, movedTo, placeName, trail } from "./reshape.js";
 import { isBlank } from "./steps.js";
@@ -146,7 +146,7 @@ function arithmetic(s, f, i, j) {
   if (isFresh(f, i, j)) notes.push(say(s, "fresh"));
   if (isEdited(s, f, i, j)) notes.push(say(s, s.maker[f.id] ? "cut" : "edited"));
   else if (f.editable) notes.push(say(s, "edit_hint"));
-  notes.push(say(s, "full", { value: fullValue(v) }));
+  notes.push(say(s, "full", { value: readable(fullValue(v)) }));
   return { main, notes };
 }
 

@@ -27,6 +27,8 @@ export function parseNumber(text) {
   return Number.isFinite(v) ? Number(fullValue(v)) : null;
 }
 
+// A full value for a reader: its sign is the minus of the cells. Labels and files keep the hyphen, to be parsed.
+export const readable = (text) => text.replace(/^-/, "−");
 export const printed = (text) => text === "≈0" ? 0 : Number(text.replace("−", "-").replace("∞", "Infinity"));
 export const inBrackets = (text) => text[0] === "−" ? `(${text})` : text;
 export function cells(n) { return Array.from({ length: n }, (_, k) => k); }
