@@ -142,8 +142,9 @@ def _(message: str) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Items one after the other, with the comma of the language."""
-    return reduce(lambda before, item: _("{before}, {item}").format(before=before, item=item), items)
+    """Items one after the other, with the comma of the language; "" for none."""
+    found = list(items)
+    return reduce(lambda before, item: _("{before}, {item}").format(before=before, item=item), found) if found else ""
 
 
 def verbatim(message: str) -> str:

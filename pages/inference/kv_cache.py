@@ -9,7 +9,7 @@ from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, frame, generating, growing, i18n
+from ui import blocks, cached, equations, frame, generating, growing, i18n, theme
 from ui.equation import MAX_SIDE
 from ui.exercise import Exercise, held_back
 from ui.generating import Run, Shown
@@ -178,7 +178,8 @@ def _mistake(trace: Trace, rows: int, *, asking: bool) -> None:
     slip = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="miscount",
                                default="k_only", required=True)
     right, wrong = cost.kv_cache_bytes(config, batch, rows, size), growth.miscounted(config, batch, rows, size, slip)
-    blocks.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", f"{wrong - right:,}"]])
+    difference = f"{wrong - right:,}".replace("-", theme.MINUS)
+    blocks.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", difference]])
     explained = {
         "query_heads": _("Rows of K and V exist for each KV head. With the number of query heads in their place the "
                          "cache looks larger by the size of a group."),

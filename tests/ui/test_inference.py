@@ -394,7 +394,8 @@ def test_each_miscount_is_shown_beside_what_is_right(slip: str) -> None:
     assert not at.exception
     config = toy.toy(TOY_SIZES, 7).config
     right, wrong = cost.kv_cache_bytes(config, 2, 6, 4), growth.miscounted(config, 2, 6, 4, slip)
-    assert any(f"| {wrong:,} | {right:,} | {wrong - right:,} |" in text.value for text in at.markdown)
+    difference = f"{wrong - right:,}".replace("-", "−")
+    assert any(f"| {wrong:,} | {right:,} | {difference} |" in text.value for text in at.markdown)
 
 
 def test_a_measurement_goes_on_by_itself_and_stops() -> None:
