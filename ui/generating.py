@@ -29,7 +29,6 @@ from ui.sources import Prompt, Resolved
 TICK = "0.3s"
 MOMENT = 250  # milliseconds in which a tick makes steps
 MILLISECONDS = 1000
-MOST_NEW = 256  # tokens that a run may add
 DEFAULT_NEW = 20
 OPENING = 2  # steps that are made when a page opens without saying how many: the prompt and one token more
 MOST_SHOWN = 160  # tokens of the text that are written out
@@ -168,8 +167,10 @@ def look() -> Shown:
     except WorkbenchError as problem:
         error = problem
     loading = prompt is None and error is None
-    if prompt is not None and (run is None or run.prompt.key != prompt.key):
-        run = opened(prompt, *(_asked(key) for key in bench_module.STEPS))
+    if prompt is not None:
+        asked = [_asked(key) for key in bench_module.STEPS]  # what came for a run that stands already means nothing
+        if run is None or run.prompt.key != prompt.key:
+            run = opened(prompt, *asked)
     elif run is None:
         stand_in = sources.prompt(Bench(example=page.example))
         assert stand_in is not None
@@ -287,7 +288,7 @@ def _settings(run: Run) -> None:
             "Your sentence becomes what a user says, in the form in which the model was trained to answer."))
     left, right = st.columns(2)
     whole = bench_module.whole_number
-    whole(_("New tokens"), "new", 1, MOST_NEW, start.new, where=left)
+    whole(_("New tokens"), "new", *bench_module.NUMBERS["new"], start.new, where=left)
     whole(_("Prompt in pieces of"), "chunk", 0, MAX_TRACE_TOKENS, start.chunk, where=right,
           help=_("How many tokens of the prompt are read in one pass; zero means all, up to {limit} at once.").format(
               limit=MAX_TRACE_TOKENS))

@@ -20,7 +20,7 @@ function onKey(event) {
 }
 
 // Streamlit makes an entry of the browser's history of every change of the address. Two kinds change the present entry
-// instead. What the app writes right after a link was followed, to an address without a language, belongs to the entry
+// instead, and what it takes out of the address just before it follows a link changes nothing. What the app writes right after a link was followed, to an address without a language, belongs to the entry
 // of that link: one Back then leads away. And the steps of a run are too many to be walked back through.
 const STEPS = ["made", "at"];
 
@@ -34,8 +34,10 @@ function withoutSteps(address) {
 function keepHistoryShort() {
   if (Object.hasOwn(history, "pushState")) return;
   history.pushState = (state, title, url) => {
-    const followed = new URL(url, location.href).pathname === location.pathname
-      && !new URLSearchParams(location.search).has("lang");
+    const to = new URL(url, location.href), samePage = to.pathname === location.pathname;
+    const hadLanguage = new URLSearchParams(location.search).has("lang");
+    if (samePage && hadLanguage && !to.searchParams.has("lang")) return;
+    const followed = samePage && !hadLanguage;
     const joins = followed || withoutSteps(url) === withoutSteps(location.href);
     History.prototype[joins ? "replaceState" : "pushState"].call(history, state, title, url);
   };

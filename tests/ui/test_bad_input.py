@@ -97,7 +97,7 @@ UNSOUND = {
     "layer": ["-1", "abc", "1e400", "0"], "head": ["2.5"], "b": ["NaN"], "decimals": ["99", "x", "1"],
     "pin": ["../../etc/passwd.1.1", "scores", "scores.-1.0"], "edits": ["zzzz", "A" * 7000],
     "presenter": ["maybe"], "chat": ["2"], "cache": ["no"], "temperature": ["-1", "1e400", "hot"], "top_p": ["1.5"],
-    "min_p": ["nan"], "top_k": ["2.5", "-1"], "new": ["0", "9" * 20], "chunk": ["-3"], "length": ["0"],
+    "min_p": ["nan"], "top_k": ["2.5", "-1"], "new": ["0", "1000", "9" * 20], "chunk": ["-3"], "length": ["0"],
     "requests": ["∞"], "seed": ["-1", "9" * 30], "T": ["1000000000", "0", "4.5", "∞"],
 }
 

@@ -430,3 +430,18 @@ def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> 
     go_on.set()
     first.join(10)
     assert run.steps == steps[:1]
+
+
+def test_steps_that_came_for_a_run_that_stands_open_no_later_one() -> None:
+    at = opened(GENERATION, lang="en", source="toy", made="4")
+    assert at.query_params["made"] == "4"
+    at.query_params["made"] = "5"  # as Back brings an older address of the same run
+    at.run()
+    at.session_state["source"] = "worked"
+    at.run()
+    assert not at.exception
+    assert "made" not in at.query_params
+
+
+def test_a_whole_number_of_steps_may_be_written_with_a_point() -> None:
+    assert opened(GENERATION, lang="en", made="3.0").query_params["made"] == "3"

@@ -30,10 +30,11 @@ CHOICES: dict[str, tuple[Sequence[str], str]] = {
 # What Streamlit binds to the address itself, where it drops without a word what it cannot read. How many layers there
 # are depends on the source, so of these only what no source has is unsound.
 MANY = 1000
+MOST_NEW = 256  # tokens that a run may add
 NUMBERS = {**{letter: LIMITS[name] for letter, name in SIZE_LETTERS.items()}, "seed": LIMITS["seed"],
             "draw": LIMITS["seed"], "decimals": (DECIMALS[0], DECIMALS[-1]),
             "row": (1, MANY), "hidden": (1, MANY), "reach": (1, MANY), "shift": (0, MANY),
-            "made": (0, MANY), "at": (1, MANY), "new": (1, MANY), "chunk": (0, MANY),
+            "made": (0, MANY), "at": (1, MANY), "new": (1, MOST_NEW), "chunk": (0, MANY),
             "requests": (1, MAP_LIMITS["B"][1]),
             "length": (1, MAP_LIMITS["T"][1]), "window_of": (0, MAP_LIMITS["T"][1]), "top_k": (0, MAP_LIMITS["V"][1]),
             "moved": (0, rotation.FARTHEST), "asking": (1, MANY), "answering": (1, MANY), "together": (0, MANY),

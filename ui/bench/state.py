@@ -33,7 +33,7 @@ from ui.bench.limits import (
     SWITCHES,
     UNPINNED,
 )
-from ui.bench.location import announce, arrived, drop, early, held, sound, write
+from ui.bench.location import announce, arrived, drop, early, held, read_number, sound, write
 from ui.permutation import pack_order, unpack_order
 
 
@@ -102,7 +102,8 @@ def begin(locale: str | None) -> list[str]:
     came = [key for key in (*NUMBERS, *FRACTIONS, *SWITCHES) if arrived(key)]
     unsound = [key for key in came if not sound(key)]
     for key in set(STEPS).intersection(came):
-        remember(key, early(key, 0) if st.query_params.get(key) and key not in unsound else None)
+        number = read_number(st.query_params.get(key, ""))
+        remember(key, None if number is None or key in unsound else int(number))
     if unsound:
         drop(unsound)
         notices.append("unknown_choice")

@@ -7,7 +7,11 @@ export function save(name, type, text) {
   link.href = url; link.download = name; link.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
-export function escaped(text) { return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`); }
+// As XML takes it; what XML has no way to write (U+FFFE, a lone surrogate) becomes the replacement character.
+export function escaped(text) {
+  return text.replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
+    .replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+}
 // A computed colour, which may be color(srgb r g b / a), in what SVG readers know.
 export function svgColour(colour, name = "fill") {
   const n = colour.match(/-?[\d.]+(e-?\d+)?/g).map(Number), unit = colour.startsWith("color") ? 255 : 1;
