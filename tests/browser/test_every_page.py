@@ -56,6 +56,15 @@ def test_the_live_model_s_wide_tensors_fit_a_phone(open_page: Callable[..., Page
     assert serious(page) == []
 
 
+@pytest.mark.parametrize("slug", ["embedding", "heads", "mask", "sharing"])
+def test_every_entry_of_a_choice_is_in_view_on_a_phone(open_page: Callable[..., Page], url: str, slug: str) -> None:
+    page = visit(open_page(viewport=PHONE), f"{url}/{slug}?lang=en")
+    page.wait_for_function("""(width) => {
+        const entries = [...document.querySelectorAll("[data-testid=stMain] [role=radio]")];
+        return entries.length && entries.every((entry) => entry.getBoundingClientRect().right <= width);
+    }""", arg=PHONE["width"])
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_first_view_holds_formula_equation_and_dock(page: Page, url: str, slug: str) -> None:
     visit(page, f"{url}/{slug}?lang=en")
