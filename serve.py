@@ -30,7 +30,7 @@ def prepare() -> None:
         import plotly.graph_objects  # noqa: F401
         import torch  # noqa: F401
 
-        from ui import blocks, frame  # noqa: F401
+        from ui.shell import frame  # noqa: F401
     finally:
         gc.freeze()
         gc.enable()

@@ -19,8 +19,8 @@ from torch.nn.functional import pad
 
 from core import embedding, sampling
 from core.cache import KVCache
-from core.device import synchronise
 from core.errors import ShapeError, SizeOutOfRange
+from core.machine.device import synchronise
 from core.sampling import SamplingSteps, Settings
 from core.trace import Trace
 

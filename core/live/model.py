@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from core import device
 from core.config import ModelConfig
 from core.live import hf_folder, registry, tokenizer_json, tokenizer_spm, weights_cache
 from core.live.chat import Dialog
@@ -19,6 +18,7 @@ from core.live.tokenizer import Conversation, Encoding, TableTokenizer, Tokenize
 from core.live.trace_cache import TraceCache
 from core.live.turns import Turns
 from core.live.weights_cache import Build, Progress, Weights
+from core.machine import device
 from core.model import Decoder
 from core.trace import Trace
 

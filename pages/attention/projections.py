@@ -6,14 +6,15 @@ import streamlit as st
 
 from core import layouts, mistakes, observe, ops, quiz, snippets
 from ui import bench as bench_module
-from ui import blocks, equations, frame, i18n, views
 from ui.bench import Bench
-from ui.equation import MAX_SIDE, Pin
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.equation import MAX_SIDE, Pin, views
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number
-from ui.views import View
 
 _LETTERS = "qkv"
 
@@ -36,21 +37,21 @@ def lab() -> None:
     pin = _equation(bench, resolved, view, letters, window, asked)
     with formula_at:
         _formula(view, letters, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
+    notices.edit_notices(resolved)
     _look_for(resolved, view)
     for title, key, body in (
         (_("Parameters stay, activations follow: change X"), "moved", lambda: _moved(resolved, view)),
         (_("Separate, merged, fused: the same Q, K and V"), "layouts", lambda: _layouts(bench, view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
-        (_("PyTorch"), "code", lambda: blocks.program(
+        (_("PyTorch"), "code", lambda: code.program(
             snippets.projections(view.trace, view.layer), [ops.project, ops.split_heads], key="projections")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="projections")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="projections")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     for letter in letters:
-        blocks.check_line(view.trace.check_step(view.name(f"{letter}_proj")))
-    blocks.check_line(view.trace.check(view.layer))
+        checks.check_line(view.trace.check_step(view.name(f"{letter}_proj")))
+    checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
@@ -85,17 +86,17 @@ def _formula(view: View, letters: str, pin: Pin | None, decimals: int) -> None:
     bias = {letter: f" + b_{letter.upper()}" if view.trace.config.qkv_bias else "" for letter in letters}
     symbols = r",\quad ".join(f"{letter.upper()} = {x} W_{letter.upper()}{bias[letter]}" for letter in letters)
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     letter = pin.name[-1]
     index = view.index(pin.name, pin.row, pin.col)
-    value = blocks.number(view.value(pin.name, index), decimals)
+    value = formulas.number(view.value(pin.name, index), decimals)
     made = view.name(f"{letter}_proj")
     start, _count = observe.head_columns(view.trace, made, view.head)
     at = view.index(made, pin.row, start + pin.col)
     edited = index in view.trace.edits.get(pin.name, {}) or at in view.trace.edits.get(made, {})
-    total = "" if edited else f"{blocks.sum_in_digits(view.trace, made, at, decimals)} = "
-    blocks.formula(symbols, f"{letter.upper()}_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+    total = "" if edited else f"{formulas.sum_in_digits(view.trace, made, at, decimals)} = "
+    formulas.formula(symbols, f"{letter.upper()}_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
 
 
 def _look_for(resolved: Resolved, view: View) -> None:
@@ -125,15 +126,15 @@ def _look_for(resolved: Resolved, view: View) -> None:
         sentences.append(_("{x} has {width} columns, too many to write out. Each sum runs over all of them; the part "
                            "that is shown can be moved.").format(x=x, width=config.width))
     if resolved.source == "live":
-        sentences.append(blocks.live_note())
-    blocks.look_for(sentences)
+        sentences.append(notices.live_note())
+    prose.look_for(sentences)
 
 
 def _moved(resolved: Resolved, view: View) -> None:
     """Parameters against activations, and what the edits have moved."""
     rows = observe.projection_parts(view.trace, view.layer, *view.place)
     kinds = {True: _("parameter: learned, then fixed"), False: _("activation: made anew for each input")}
-    blocks.table(
+    prose.table(
         [_("tensor"), _("kind"), _("shape in this head"), _("changed by your edits")],
         [[i18n.symbol(part.name), kinds[part.parameter], "×".join(map(str, part.shape)),
           _("{changed} of {count}").format(changed=part.changed, count=part.size)] for part in rows])
@@ -151,7 +152,7 @@ def _layouts(bench: Bench, view: View) -> None:
     names = {"separate": _("separate: a matrix for each head"), "merged": _("merged: the heads side by side"),
              "fused": _("fused: the three roles side by side")}
     width = view.trace.config.width
-    blocks.table(
+    prose.table(
         [_("layout"), _("products"), _("matrix"), _("numbers in all"), _("largest difference from Q, K, V above")],
         [[names[row.kind], str(row.products), f"{width}×{'–'.join(map(str, dict.fromkeys(row.columns)))}",
           str(row.numbers), format_difference(row.difference)] for row in found.rows])
@@ -225,7 +226,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("projections", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("projections", _resolved.trace)
+header.page_header("projections", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("projections", _resolved.trace)
 lab()

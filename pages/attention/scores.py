@@ -7,15 +7,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import experiments, mistakes, observe, ops, quiz, snippets
 from ui import bench as bench_module
-from ui import blocks, figures, frame, i18n, theme
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.equations import compared, drawn, untransposed
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.equation.views import View
+from ui.furniture import checks, code, figures, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.equations import compared, drawn, untransposed
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n, theme
+from ui.shell.i18n import _
+from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.theme import format_number
-from ui.views import View
 
 
 @st.fragment
@@ -32,10 +33,10 @@ def lab() -> None:
         _scores(bench, resolved, view, formula_at, last="scaled" if scale else "scores")
     else:
         with formula_at:
-            blocks.formula(r"Q \times K", "")
+            formulas.formula(r"Q \times K", "")
         _without_transpose(bench, resolved, view)
-    blocks.check_line(view.trace.check_step(view.name("scores")))
-    blocks.check_line(view.trace.check(view.layer))
+    checks.check_line(view.trace.check_step(view.name("scores")))
+    checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
@@ -51,19 +52,19 @@ def _scores(bench: Bench, resolved: Resolved, view: View, formula_at: DeltaGener
     with formula_at:
         on_result = pin is not None and pin.id in ("scores", "scaled")
         _formula(view, None if asked else pin if on_result else telling, bench.decimals, last)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view, last, asking=asked is not None)
     for title, key, body in (
         (_("Where Q and K come from"), "from", lambda: _origin(bench, resolved, view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
         (_("Why √Dh? Draw and measure"), "experiment", _experiment),
-        (_("PyTorch"), "code", lambda: blocks.program(
+        (_("PyTorch"), "code", lambda: code.program(
             snippets.scores(view.trace, view.layer), [ops.raw_scores, ops.scale_scores, ops.default_scale],
             key="scores")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="scores")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="scores")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
 
 
 def _equation(
@@ -114,14 +115,14 @@ def _formula(view: View, pin: Pin | None, decimals: int, last: str) -> None:
     raw = last == "scores"
     symbols = r"QK^{\top}" if raw else r"S = \frac{QK^{\top}}{\sqrt{D_h}}"
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     index = view.index(view.name(last), pin.row, pin.col)
-    total = blocks.sum_in_digits(view.trace, view.name("scores"), index, decimals)
+    total = formulas.sum_in_digits(view.trace, view.name("scores"), index, decimals)
     over = total if raw else rf"\frac{{{total}}}{{\sqrt{{{view.trace.config.head_dim}}}}}"
-    value = blocks.number(view.value(view.name(last), index), decimals)
+    value = formulas.number(view.value(view.name(last), index), decimals)
     name = r"(QK^{\top})" if raw else "S"
-    blocks.formula(symbols, rf"{name}_{{{pin.row + 1},{pin.col + 1}}} = {over} = {value}")
+    formulas.formula(symbols, rf"{name}_{{{pin.row + 1},{pin.col + 1}}} = {over} = {value}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, last: str, *, asking: bool) -> None:
@@ -154,7 +155,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, last: str, *, asking
             label=f"`{view.trace.tokens[0]}`"))
     if resolved.source == "live":
         sentences += _look_for_live(view)
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _look_for_live(view: View) -> list[str]:
@@ -163,7 +164,7 @@ def _look_for_live(view: View) -> list[str]:
         _("In {on_first} of the {heads} heads of this layer the last token gives its largest weight, after mask and "
           "softmax, to the first token, whatever it says. Trained models often park attention there.").format(
               on_first=first.on_first, heads=first.heads),
-        blocks.live_note(),
+        notices.live_note(),
     ]
     if any("⟨" in token for token in view.trace.tokens):
         sentences.append(_("This model's tokenizer splits some characters into bytes; those are written ⟨E6⟩."))
@@ -245,7 +246,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 def _experiment() -> None:
     seed = bench_module.whole_number(_("Seed of the draw"), "draw", *bench_module.seed_range())
-    rows = blocks.cached(experiments.scale_experiment, "scale_experiment", seed)
+    rows = sections.cached(experiments.scale_experiment, "scale_experiment", seed)
     words = {
         "measured": _("measured"), "predicted": i18n.in_letters("√Dh"), "unscaled": _("without the scale"),
         "scaled": _("with the scale"),
@@ -275,7 +276,7 @@ def _experiment() -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("scores", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("scores", _resolved.trace)
+header.page_header("scores", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("scores", _resolved.trace)
 lab()

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import cost, ledger, quiz_cost, snippets_cost
+from core import cost
 from core.config import ModelConfig
 from core.cost import Roofline
-from core.devices import DEVICES, Device
 from core.errors import WorkbenchError
-from core.ledger import Workload
+from core.machine import ledger
+from core.machine.datasheet import DEVICES, Device
+from core.machine.ledger import Workload
 from core.quiz import Question
 from core.shapes import MODELS, Inputs, sizes
-from ui import atlas, blocks, costs, errors, figures, frame, measuring, theme
+from core.stages.cost import practice
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.exercise import Exercise
-from ui.i18n import _, axis, in_latex
+from ui.furniture import checks, code, figures, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise
+from ui.shell import errors, frame, theme
+from ui.shell.i18n import _, axis, in_latex
+from ui.shell.numbers import percent, quantity
 from ui.sources import Resolved
-from ui.theme import percent, quantity
+from ui.stages.cost import measured, tables
+from ui.stages.home import atlas
 
 _OPENING = MODELS["llama-2-7b"]  # D1 §11
 
@@ -30,18 +35,18 @@ def lab() -> None:
     strip_at = st.container()
     load = _controls(resolved)
     with strip_at:
-        blocks.shape_strip("cost", sizes(load.config, Inputs(load.batch, load.tokens)))
+        strip.shape_strip("cost", sizes(load.config, Inputs(load.batch, load.tokens)))
     lines = ledger.ledger(load)
     formula_at, table_at = st.container(), st.container()
-    part = bench_module.choice(st.segmented_control, _("The formula of"), costs.product_names(), key="part",
+    part = bench_module.choice(st.segmented_control, _("The formula of"), tables.product_names(), key="part",
                                default="pairs", required=True)
     with formula_at:
         _formula(load, part)
     with table_at:
-        costs.ledger_table(lines, part)
+        tables.ledger_table(lines, part)
     st.caption(_("FLOP: an addition or a multiplication, two for each pair of a matrix product. Bytes: what must be "
                  "moved at least, weights once for the whole batch. Left out: norms, softmax, RoPE and activations, "
-                 "which grow with T·D only.") + " " + blocks.units_note())
+                 "which grow with T·D only.") + " " + prose.units_note())
     device = _roof(load)
     _look_for(load, device)
     _growth(load, bench)
@@ -50,14 +55,14 @@ def lab() -> None:
         (_("MHA, GQA and MQA beside each other"), "sharing", lambda: _sharing(load, device)),
         (_("FlashAttention: the same result, fewer bytes"), "fused", lambda: _fused(load, resolved, bench)),
         (_("What each optimisation reduces"), "savings", lambda: _savings(load, device)),
-        (_("Predicted and measured, on this machine"), "machine", measuring.section),
+        (_("Predicted and measured, on this machine"), "machine", measured.section),
         (_("Common mistakes"), "wrong", lambda: _mistake(load, device)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets_cost.program(load), [cost.flops, cost.traffic, cost.roofline], key="cost")),
-        (_("Share and save"), "share", lambda: blocks.share_file(
-            _("All numbers of this page (.csv)"), lambda: costs.as_csv(lines), "cost.csv", key="cost")),
+        (_("PyTorch"), "code", lambda: code.program(
+            code.program(load), [cost.flops, cost.traffic, cost.roofline], key="cost")),
+        (_("Share and save"), "share", lambda: share.share_file(
+            _("All numbers of this page (.csv)"), lambda: tables.as_csv(lines), "cost.csv", key="cost")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     _check(load)
     bench_module.finish()
 
@@ -99,15 +104,15 @@ def _formula(load: Workload, part: str) -> None:
     both = [ledger.factors(load, kind, part) for kind in ledger.PASSES]
     amounts = [next(line for line in ledger.ledger(load) if line.part == part)]
     values = amounts[0].prefill_flops, amounts[0].decode_flops
-    blocks.formula(costs.product_latex(both[0]), *(
-        rf"\text{{{name}: }}{costs.product_in_digits(found, value)}"
+    formulas.formula(tables.product_latex(both[0]), *(
+        rf"\text{{{name}: }}{tables.product_in_digits(found, value)}"
         for name, found, value in zip((_("prefill"), _("decode step")), both, values, strict=True)))
 
 
 def _roof(load: Workload) -> Device:
     """The roofline of a chosen device, with this workload on it; returns the device."""
     st.subheader(_("Arithmetic or memory: which one is waited for?"), anchor=False)
-    found = measuring.measurement().result
+    found = measured.measurement().result
     known = {**DEVICES, **({"here": found.ceilings} if found else {})}
     names = {code: device.name if code != "here" else _("this machine, measured") for code, device in known.items()}
     device = known[bench_module.choice(st.selectbox, _("Device"), names, key="device", default="a100", width=280)]
@@ -124,16 +129,16 @@ def _roof(load: Workload) -> Device:
             alt=_("The roofline of the device: a slope where memory bounds, a flat roof where arithmetic does, and the "
                   "passes as points on it."))
     _times(load, decode[load.batch], prefill)
-    st.caption(costs.figures_of(device, stored) + " " + _("The least time is a bound, not a forecast."))
+    st.caption(tables.figures_of(device, stored) + " " + _("The least time is a bound, not a forecast."))
     return device
 
 
 def _times(load: Workload, decode: Roofline, prefill: Roofline) -> None:
     """Least time = max(FLOP ÷ peak, bytes ÷ bandwidth), with the numbers of both passes."""
     rows = [[name, quantity(found.intensity), quantity(found.compute_seconds, "s"), quantity(found.memory_seconds, "s"),
-             quantity(found.seconds, "s"), costs.bounds()[found.bound], quantity(load.batch * tokens / found.seconds)]
+             quantity(found.seconds, "s"), tables.bounds()[found.bound], quantity(load.batch * tokens / found.seconds)]
             for name, found, tokens in ((_("Prefill"), prefill, load.tokens), (_("Decode step"), decode, 1))]
-    costs.rows_table(["", _("FLOP for each byte"), _("FLOP ÷ peak"), _("bytes ÷ bandwidth"), _("least time"),
+    tables.rows_table(["", _("FLOP for each byte"), _("FLOP ÷ peak"), _("bytes ÷ bandwidth"), _("least time"),
                       _("bound by"), _("tokens per second")], rows, _("The least time of each pass"))
 
 
@@ -177,21 +182,21 @@ def _look_for(load: Workload, device: Device) -> None:
     if load.tokens > load.config.max_positions:
         sentences.append(_("The model was made for {limit} positions; here it is asked for more.").format(
             limit=f"{load.config.max_positions:,}"))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _growth(load: Workload, bench: Bench) -> None:
     """Twice as many tokens: the table, with a question about it."""
-    exercise = Exercise("cost-question", (load, bench.language), lambda number: quiz_cost.growth_question(load, number),
-                        quiz_cost.judge_growth)
+    exercise = Exercise("cost-question", (load, bench.language), lambda number: practice.growth_question(load, number),
+                        practice.judge_growth)
     st.subheader(_("Twice as many tokens"), anchor=False)
     asked = exercise.question
-    costs.growth_table(ledger.doubling(load), load.tokens, asked.row if asked else None)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise))
+    tables.growth_table(ledger.doubling(load), load.tokens, asked.row if asked else None)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise))
 
 
 def _predict(exercise: Exercise) -> None:
-    names = costs.growth_names()
+    names = tables.growth_names()
 
     def ask(question: Question) -> str:
         return _("With twice as many tokens, how many times as much is this? {what}. Its line shows ? until you "
@@ -209,7 +214,7 @@ def _predict(exercise: Exercise) -> None:
 
 def _crossover(load: Workload) -> None:
     lengths = sorted({*ledger.LENGTHS, load.tokens})
-    costs.shares_table({tokens: ledger.shares(load, tokens) for tokens in lengths}, load.tokens)
+    tables.shares_table({tokens: ledger.shares(load, tokens) for tokens in lengths}, load.tokens)
     found = ledger.crossover(load.config)
     if found is None:
         st.markdown(_("This model has no feed-forward network, so there is nothing to overtake."))
@@ -231,7 +236,7 @@ def _sharing(load: Workload, device: Device) -> None:
         rows.append([f"{kind.upper()}, {axis('Hkv')} = {other.config.kv_heads}",
                      quantity(cost.parameters(other.config)["attention"]), quantity(held, "B"),
                      quantity(step.intensity), quantity(step.seconds, "s")])
-    costs.rows_table(["", _("parameters of the projections"), _("KV cache"), _("FLOP for each byte"),
+    tables.rows_table(["", _("parameters of the projections"), _("KV cache"), _("FLOP for each byte"),
                       _("least time of a decode step")], rows, _("MHA, GQA and MQA beside each other"))
     st.caption(_("Fewer heads of K and V change neither QKᵀ nor AV: every query head still meets every token. What "
                  "shrinks is the two matrices WK and WV, and what is kept and read."))
@@ -241,18 +246,18 @@ def _fused(load: Workload, resolved: Resolved, bench: Bench) -> None:
     size = cost.CACHED[load.cache]
     both = {name: cost.attention_traffic(load.config, load.batch, load.tokens, bytes_per_element=size, fused=fused)
             for name, fused in ((_("step by step"), False), (_("fused"), True))}
-    costs.rows_table(["", _("Q, K, V and AV"), _("S, written and read"), _("A, written and read"), _("all layers")], [
+    tables.rows_table(["", _("Q, K, V and AV"), _("S, written and read"), _("A, written and read"), _("all layers")], [
         [name, *(quantity(moved[part], "B") for part in ("operands", "scores", "weights", "total"))]
         for name, moved in both.items()], _("Bytes that attention moves in a prefill"))
     st.markdown(_("A fused kernel takes Q, K and V tile by tile, keeps each tile's scores on the chip, and corrects "
                   "the softmax of a row as its next keys come. The T×T matrices are never written, but every pair of "
                   "tokens is still multiplied: the FLOPs stay, the bytes go. The result is the same up to rounding:"))
-    blocks.check_line(resolved.trace.check(bench.layer))
+    checks.check_line(resolved.trace.check(bench.layer))
 
 
 def _savings(load: Workload, device: Device) -> None:
-    costs.rows_table(["", _("reduces"), _("here"), _("still to be looked at")],
-                     costs.savings_rows(ledger.savings(load)), _("What each optimisation reduces"))
+    tables.rows_table(["", _("reduces"), _("here"), _("still to be looked at")],
+                     tables.savings_rows(ledger.savings(load)), _("What each optimisation reduces"))
     st.caption(_("Compared here: a step without a cache and with it; MHA and GQA; scores written and not; all tokens "
                  "and a window of them; the weights as chosen and in four bits; one text and {count}, for each token."
                  ).format(count=ledger.BATCHED))
@@ -275,7 +280,7 @@ def _mistake(load: Workload, device: Device) -> None:
         "lookup": _("Products with weights in a decode step"), "training": _("A prefill of T = {tokens}").format(
             tokens=f"{load.tokens:,}"),
     }[kind]
-    costs.rows_table(["", _("right"), _("wrong"), _("wrong ÷ right")], [
+    tables.rows_table(["", _("right"), _("wrong"), _("wrong ÷ right")], [
         [what, quantity(found.right, found.unit), quantity(found.wrong, found.unit),
          f"×{found.wrong / found.right:.3g}"]], labels[kind])
     st.markdown({
@@ -291,7 +296,7 @@ def _mistake(load: Workload, device: Device) -> None:
 
 
 def _check(load: Workload) -> None:
-    built = blocks.cached(cost.built_parameters, "built", load.config)
+    built = sections.cached(cost.built_parameters, "built", load.config)
     counted = cost.parameters(load.config)["total"]
     st.caption(_("Check: {counted} parameters by formula, {built} in the tensors of the model as it is built. "
                  "Difference: {difference}.").format(
@@ -299,6 +304,6 @@ def _check(load: Workload) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("cost", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
+header.page_header("cost", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
 lab()

@@ -7,37 +7,53 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import candidates, carried, cost, generation, quiz, quiz_cache, sampling, snippets, steps
+from core import cost, decoding, generation, quiz, quiz_cache, sampling, snippets, steps
 from core.generation import GenerationStep
+from core.stages.generation import candidates
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, figures, frame, generating, i18n, misplaced, theme
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.exercise import Exercise
-from ui.generating import Run, Shown, letters
-from ui.i18n import _
-from ui.theme import format_number
-from ui.views import View
+from ui.equation.views import View
+from ui.furniture import (
+    cache_frames,
+    checks,
+    code,
+    equations,
+    figures,
+    formulas,
+    generation_run,
+    header,
+    notices,
+    prose,
+    sections,
+    share,
+)
+from ui.furniture.exercise import Exercise
+from ui.furniture.generation_run import Run, Shown, letters
+from ui.shell import frame, i18n, numbers, theme
+from ui.shell.i18n import _
+from ui.shell.numbers import format_number
+from ui.stages import generation as generation_views
 
 _AXES = {"q": "B H Tq Dh", "k": "B Hkv Tk Dh", "v": "B Hkv Tk Dh", "scores": "B H Tq Tk"}
 
 
 def lab() -> None:
     """Everything that changes with a step, a pin or a choice of layer and head."""
-    shown = generating.look()
+    shown = generation_run.look()
     bench, run = shown.bench, shown.run
     strip_at, formula_at = st.container(), st.container()
-    place = generating.controls(run)
+    place = generation_run.controls(run)
     with strip_at:
-        generating.strip("generation", run, place)
-    generating.text(run, place, bench.batch)
+        generation_run.step_strip("generation", run, place)
+    generation_run.text(run, place, bench.batch)
     if place is None:
         with formula_at:
             _formula(None, None, bench.decimals)
         st.caption(_("Nothing has been read yet. Step reads the prompt, or its first piece."))
         bench_module.finish()
-        generating.tick(run)
+        generation_run.tick(run)
         return
     trace = run.trace(place)
     if trace is None:
@@ -49,12 +65,12 @@ def lab() -> None:
     else:
         _step(shown, place, trace, formula_at)
     bench_module.finish()
-    generating.tick(run)
+    generation_run.tick(run)
 
 
 def _sections(sections: Sequence[tuple[str, str, Callable[[], None]]]) -> None:
     for title, key, body in sections:
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
 
 
 def _steps_sections(bench: Bench, run: Run, place: int) -> list[tuple[str, str, Callable[[], None]]]:
@@ -78,58 +94,58 @@ def _step(shown: Shown, place: int, trace: Trace, formula_at: DeltaGenerator) ->
         lambda question, answer: quiz_cache.judge_step(
             trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
-    frames, rules = cached.scores(view)
+    frames, rules = cache_frames.scores(view)
     scores = next(found for found in frames if found.id == "scores")
     telling = view.pin(scores, row=scores.shape[0] - 1, col=max(0, scores.shape[1] - 2))
     hidden = [(id, asked.row, asked.column) for id in ("scores", "scaled", "masked")] if (
         asked and asked.kind == "value") else []
     pin = equations.drawn(frames, rules, key="generation", bench=bench, resolved=resolved, view=view, telling=telling,
                           hidden=hidden)
-    frames, rules = cached.mixing(view, bench.decimals)
+    frames, rules = cache_frames.mixing(view, bench.decimals)
     equations.drawn(frames, rules, key="generation-mixing", bench=bench, resolved=resolved, view=view, telling=None,
                     pinning=False)
     with formula_at:
         on_result = pin is not None and pin.id in ("scores", "scaled")
         _formula(view, None if asked else pin if on_result else telling, bench.decimals)
     _counts(view, step, asking=asked is not None)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
     _look_for(view, run, place)
     of_steps = _steps_sections(bench, run, place)
     _sections([
         *of_steps[:1],
         (_("Why K and V are kept, and Q is not"), "carried", lambda: _carried(view, run, place)),
         *of_steps[1:],
-        (_("Common mistakes"), "wrong", lambda: misplaced.mistake(bench, view, run, asking=asked is not None)),
+        (_("Common mistakes"), "wrong", lambda: generation_views.mistake(bench, view, run, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: _program(view)),
-        (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="generation")),
+        (_("Share and save"), "share", lambda: share.share(bench, trace, key="generation")),
     ])
-    blocks.check_line(trace.check_step(view.name("scores")))
-    blocks.check_line(trace.check(view.layer))
+    checks.check_line(trace.check_step(view.name("scores")))
+    checks.check_line(trace.check(view.layer))
 
 
 def _formula(view: View | None, pin: Pin | None, decimals: int) -> None:
     symbols = r"S = \frac{Q_{\text{new}}\,K_{\text{cache}}^{\top}}{\sqrt{D_h}}"
     if view is None or pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     index = view.index(view.name("scaled"), pin.row, pin.col)
-    total = blocks.sum_in_digits(view.trace, view.name("scores"), index, decimals)
-    value = blocks.number(view.value(view.name("scaled"), index), decimals)
+    total = formulas.sum_in_digits(view.trace, view.name("scores"), index, decimals)
+    value = formulas.number(view.value(view.name("scaled"), index), decimals)
     root = rf"\sqrt{{{view.trace.config.head_dim}}}"
-    blocks.formula(symbols, rf"S_{{{pin.row + 1},{pin.col + 1}}} = \frac{{{total}}}{{{root}}} = {value}")
+    formulas.formula(symbols, rf"S_{{{pin.row + 1},{pin.col + 1}}} = \frac{{{total}}}{{{root}}} = {value}")
 
 
 def _counts(view: View, step: GenerationStep, *, asking: bool) -> None:
     """The shapes of this step, and which rows were computed and which read."""
-    rows = {row.letter: row for row in carried.rows(view.trace.config, step)}
+    rows = {row.letter: row for row in decoding.rows(view.trace.config, step)}
     lines = []
     for name, axes in _AXES.items():
         letter = "q" if name == "scores" else name  # QKᵀ has a row for each row of Q, and none is kept either
         now, reused = step.computed_rows[letter], step.reused_rows[letter]
         total = f"{rows[letter].computed:,} + {rows[letter].reused:,}"
-        lines.append([i18n.symbol(name), letters(step.shapes[name], axes, rows=generating.few(step)), str(now),
+        lines.append([i18n.symbol(name), letters(step.shapes[name], axes, rows=generation_run.few(step)), str(now),
                       *(["?", "?"] if asking else [str(reused), total])])
-    blocks.table([_("tensor"), _("shape in this step"), _("rows computed now"), _("rows read from the cache"),
+    prose.table([_("tensor"), _("shape in this step"), _("rows computed now"), _("rows read from the cache"),
                   _("all layers, heads and texts: computed + read")], lines)
 
 
@@ -161,7 +177,7 @@ def _look_for(view: View, run: Run, place: int) -> None:
     if config.positions == "rope":
         sentences.append(_("The rows of K in the cache are turned by RoPE already, each by its own position; only the "
                            "new row is turned now."))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _chosen(run: Run, place: int, batch: int) -> str:
@@ -211,13 +227,13 @@ def _table(run: Run) -> None:
     config, lines = run.prompt.decoder.config, []
     names = {"prefill": _("prefill"), "decode": _("decode")}
     for number, step in enumerate(run.steps, start=1):
-        rows, formula = carried.rows(config, step), carried.predicted(run.prompt.decoder, step)
+        rows, formula = decoding.rows(config, step), decoding.predicted(run.prompt.decoder, step)
         lines.append([str(number), names[step.kind], str(step.inputs.shape[1]),
                       f"{sum(row.computed for row in rows):,}", f"{sum(row.reused for row in rows):,}",
-                      theme.format_seconds(step.seconds), theme.quantity(formula.flops, "FLOP"),
-                      theme.format_bytes(formula.bytes),
+                      numbers.format_seconds(step.seconds), numbers.quantity(formula.flops, "FLOP"),
+                      numbers.format_bytes(formula.bytes),
                       "" if step.token is None else f"`{run.prompt.label(int(step.token[0]))}`"])
-    blocks.table([_("step"), _("phase"), _("tokens read"), _("rows of q, k, v computed"), _("rows read from the cache"),
+    prose.table([_("step"), _("phase"), _("tokens read"), _("rows of q, k, v computed"), _("rows read from the cache"),
                   _("time"), _("FLOP by formula"), _("bytes by formula"), _("next token")], lines)
     st.caption(_("The rows are counted over all layers, heads and texts. Times are those of this machine, without "
                  "waiting for a turn. FLOP are those of the matrix products; bytes count every weight once, and the "
@@ -242,9 +258,9 @@ def _compare(run: Run, place: int) -> None:
     st.markdown(_("The logits of this step, and those of reading the whole text (T = {count}) again without a cache, "
                   "differ by at most {difference}, among values up to {size}. With the cache it took {cached}, without "
                   "{uncached}.").format(
-                      count=step.text.shape[1], difference=theme.format_difference(found.difference),
-                      size=format_number(found.size, decimals=2), cached=theme.format_seconds(found.cached_seconds),
-                      uncached=theme.format_seconds(found.uncached_seconds)))
+                      count=step.text.shape[1], difference=numbers.format_difference(found.difference),
+                      size=format_number(found.size, decimals=2), cached=numbers.format_seconds(found.cached_seconds),
+                      uncached=numbers.format_seconds(found.uncached_seconds)))
     if found.difference:
         st.caption(_("The same sums in another order round differently in the last digits."))
     if not step.cached:
@@ -254,25 +270,25 @@ def _compare(run: Run, place: int) -> None:
         st.caption(_("Here the cache does not pay. It spares {flops} by the formula, and with {count} tokens and "
                      "{parameters} parameters that is too little for the clock: what every pass takes, long or short, "
                      "outweighs it.").format(
-                         flops=theme.quantity(carried.spared(run.prompt.decoder, step), "FLOP"),
+                         flops=numbers.quantity(decoding.spared(run.prompt.decoder, step), "FLOP"),
                          count=step.text.shape[1],
-                         parameters=theme.quantity(cost.parameters(run.prompt.decoder.config)["total"])))
+                         parameters=numbers.quantity(cost.parameters(run.prompt.decoder.config)["total"])))
 
 
 def _carried(view: View, run: Run, place: int) -> None:
     """Which tensors of this step the next one reads."""
     lines = [[i18n.symbol(one.name), "×".join(map(str, one.shape)),
               _("yes, as a part of {symbol}").format(symbol=i18n.symbol(one.read_as)) if one.read_as else _("no")]
-             for one in carried.carried(view.trace, view.layer)]
-    blocks.table([_("tensor of this step"), _("shape"), _("read by the next step")], lines)
+             for one in decoding.carried(view.trace, view.layer)]
+    prose.table([_("tensor of this step"), _("shape"), _("read by the next step")], lines)
     st.markdown(_("The next token asks with a query of its own. It asks the K of every token before it and reads "
                   "their V, so both are read again in each step; an old query was only ever needed for the row of its "
                   "own token."))
     following = run.steps[place + 1].trace if place + 1 < len(run.steps) else None
     if following is not None and view.name("k_all") in view.trace:
         st.caption(_("Check: K and V that step {step} read from the cache, against those that this step left. Largest "
-                     "difference: {difference}.").format(step=place + 2, difference=theme.format_difference(
-                         carried.left_for_next(view.trace, following, view.layer))))
+                     "difference: {difference}.").format(step=place + 2, difference=numbers.format_difference(
+                         decoding.left_for_next(view.trace, following, view.layer))))
 
 
 def _predict(bench: Bench, exercise: Exercise) -> None:
@@ -303,15 +319,15 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
 
 def _program(view: View) -> None:
     if view.name("k_all") in view.trace:
-        blocks.program(snippets.decode(view.trace, view.layer), [steps.append, generation.generate, sampling.draw],
+        code.program(snippets.decode(view.trace, view.layer), [steps.append, generation.generate, sampling.draw],
                        key="generation")
     else:
-        blocks.program(snippets.mixing(view.trace, view.layer), [generation.generate, sampling.draw], key="generation")
+        code.program(snippets.mixing(view.trace, view.layer), [generation.generate, sampling.draw], key="generation")
 
 
 def _phases() -> None:
     """What is known, what runs in parallel and what limits, in the three phases (D3 §7)."""
-    blocks.table([_("phase"), _("what is known"), _("what runs in parallel"), _("what limits it")], [
+    prose.table([_("phase"), _("what is known"), _("what runs in parallel"), _("what limits it")], [
         [_("training"), _("the whole text, so every next token too"),
          _("all texts of the batch and all positions"), _("memory for what the backward pass needs, and data")],
         [_("prefill"), _("the whole prompt"), _("all positions of the prompt"),
@@ -323,7 +339,7 @@ def _phases() -> None:
                   "generation each token depends on the one before, and no machine can turn that into one pass."))
 
 
-_shown = generating.look()
-blocks.page_header("generation", frame.here().built)
-blocks.notices(_shown.resolved, frame.here().dropped)
-generating.fragment(lab)
+_shown = generation_run.look()
+header.page_header("generation", frame.here().built)
+notices.notices(_shown.resolved, frame.here().dropped)
+generation_run.fragment(lab)

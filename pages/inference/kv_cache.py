@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import carried, cost, growth, quiz, quiz_cache, snippets, steps
+from core import cost, decoding, quiz, quiz_cache, snippets, steps
 from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
+from core.stages.kv_cache import growth
 from core.trace import Trace
 from ui import bench as bench_module
-from ui import blocks, cached, equations, frame, generating, growing, i18n, theme
 from ui.equation import MAX_SIDE
-from ui.exercise import Exercise, held_back
-from ui.generating import Run, Shown
-from ui.i18n import _
-from ui.views import View
+from ui.equation.views import View
+from ui.furniture import (
+    cache_frames,
+    checks,
+    code,
+    equations,
+    formulas,
+    generation_run,
+    header,
+    notices,
+    prose,
+    sections,
+    share,
+)
+from ui.furniture.exercise import Exercise, held_back
+from ui.furniture.generation_run import Run, Shown
+from ui.shell import frame, i18n, numbers
+from ui.shell.i18n import _
+from ui.stages import kv_cache
 
 
 def lab() -> None:
     """Everything that changes with a step, a pin or a choice of layer and head."""
-    shown = generating.look()
+    shown = generation_run.look()
     bench, run = shown.bench, shown.run
     strip_at, formula_at = st.container(), st.container()
-    place = generating.controls(run)
+    place = generation_run.controls(run)
     with strip_at:
-        generating.strip("kv_cache", run, place)
-    generating.text(run, place, bench.batch)
+        generation_run.step_strip("kv_cache", run, place)
+    generation_run.text(run, place, bench.batch)
     trace = None if place is None else run.trace(place)
     if not run.choices.cache:
         st.info(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
@@ -46,19 +61,19 @@ def lab() -> None:
             _formula(run, rows, asking=exercise.question is not None)
         _store(shown, place, trace)
         _bytes(run, trace, rows, asking=exercise.question is not None)
-        blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise, rows))
+        sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise, rows))
         _look_for(View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False), run, place)
         for title, key, body in (
             (_("Where each row comes from"), "append", lambda: _appended(shown, trace)),
             (_("Common mistakes"), "wrong", lambda: _mistake(trace, rows, asking=exercise.question is not None)),
-            (_("PyTorch"), "code", lambda: blocks.program(
+            (_("PyTorch"), "code", lambda: code.program(
                 snippets.cache(trace, bench.layer), [KVCache.append, steps.append], key="cache")),
-            (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="cache")),
+            (_("Share and save"), "share", lambda: share.share(bench, trace, key="cache")),
         ):
-            blocks.folded(title, key, body)
+            sections.folded(title, key, body)
         _check(run, place, trace, bench.layer)
     bench_module.finish()
-    generating.tick(run)
+    generation_run.tick(run)
 
 
 def _check(run: Run, place: int, trace: Trace, layer: int) -> None:
@@ -68,7 +83,7 @@ def _check(run: Run, place: int, trace: Trace, layer: int) -> None:
         return
     whole = run.at_once(place)
     if whole is not None:
-        blocks.check_line(carried.against_at_once(trace, whole, layer))
+        checks.check_line(decoding.against_at_once(trace, whole, layer))
 
 
 def _size(trace: Trace) -> int:
@@ -79,13 +94,13 @@ def _formula(run: Run, rows: int | None, *, asking: bool) -> None:
     """The bytes in symbols, and with the sizes of this step."""
     symbols = r"\text{bytes} = 2\,L\,B\,T\,H_{kv}\,D_h\,s"
     if rows is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     config, batch = run.prompt.decoder.config, run.prompt.ids.shape[0]
     size = run.prompt.decoder.get_parameter("embedding").element_size()
     factors = r" \times ".join(map(str, (2, config.layers, batch, rows, config.kv_heads, config.head_dim, size)))
     total = "?" if asking else f"{cost.kv_cache_bytes(config, batch, rows, size):,}".replace(",", r"\,")
-    blocks.formula(symbols, f"{factors} = {total}")
+    formulas.formula(symbols, f"{factors} = {total}")
 
 
 def _store(shown: Shown, place: int, trace: Trace) -> None:
@@ -93,7 +108,7 @@ def _store(shown: Shown, place: int, trace: Trace) -> None:
     bench, run = shown.bench, shown.run
     view = View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
     capacity = run.prompt.ids.shape[1] + run.room - 1
-    frames = [cached.store(view, letter, capacity) for letter in "kv"]
+    frames = [cache_frames.store(view, letter, capacity) for letter in "kv"]
     written = run.steps[place].length_after
     equations.drawn(frames, [], key="kv-cache", bench=bench, resolved=shown.resolved, view=view,
                     telling=view.pin(frames[0], row=written - 1, col=0))
@@ -103,11 +118,11 @@ def _appended(shown: Shown, trace: Trace) -> None:
     """Each row of the cache beside the row that it is a copy of."""
     view = View(trace, layer=shown.bench.layer, batch=shown.bench.batch, head=shown.bench.head, editable=False)
     rows = trace.sizes["Tk"]
-    if not cached.fresh(view) or rows > MAX_SIDE:
+    if not cache_frames.fresh(view) or rows > MAX_SIDE:
         st.caption(_("There is nothing to append to, or too much to be shown at once: look at another step."))
         return
     for letter in "kv":
-        frames, rules = cached.appended(view, letter)
+        frames, rules = cache_frames.appended(view, letter)
         equations.drawn(frames, rules, key=f"append-{letter}", bench=shown.bench, resolved=shown.resolved, view=view,
                         telling=None, pinning=False)
     if view.trace.config.positions == "rope":
@@ -123,10 +138,10 @@ def _bytes(run: Run, trace: Trace, rows: int, *, asking: bool) -> None:
         return
     lines = [
         [_("written"), str(rows), f"{cost.kv_cache_bytes(config, batch, rows, size):,}",
-         f"{carried.held_bytes(trace):,}"],
+         f"{decoding.held_bytes(trace):,}"],
         [_("allocated"), str(capacity), f"{cost.kv_cache_bytes(config, batch, capacity, size):,}", f"{room.nbytes:,}"],
     ]
-    blocks.table(["", _("rows of each head"), _("bytes by the formula"), _("bytes of the tensors")], lines)
+    prose.table(["", _("rows of each head"), _("bytes by the formula"), _("bytes of the tensors")], lines)
 
 
 def _look_for(view: View, run: Run, place: int) -> None:
@@ -140,13 +155,13 @@ def _look_for(view: View, run: Run, place: int) -> None:
     ]
     room = run.prompt.ids.shape[1] + run.room - 1
     sentences.append(_("Rows that memory is taken for: {capacity} = {rows}. Rows written: {axis} = {written}.").format(
-        capacity=f"`{cached.capacity()}`", rows=room, axis=f"`{i18n.axis('T')}`", written=step.length_after))
+        capacity=f"`{cache_frames.capacity()}`", rows=room, axis=f"`{i18n.axis('T')}`", written=step.length_after))
     if config.group > 1:
         sentences.append(_("Query heads share KV heads here, {group} at a time, so the cache is smaller by that factor."
                            ).format(group=config.group))
     if config.positions == "rope":
         sentences.append(_("Rows of K are stored as RoPE has turned them; V is never turned."))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _predict(exercise: Exercise, rows: int) -> None:
@@ -178,8 +193,8 @@ def _mistake(trace: Trace, rows: int, *, asking: bool) -> None:
     slip = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="miscount",
                                default="k_only", required=True)
     right, wrong = cost.kv_cache_bytes(config, batch, rows, size), growth.miscounted(config, batch, rows, size, slip)
-    difference = f"{wrong - right:,}".replace("-", theme.MINUS)
-    blocks.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", difference]])
+    difference = f"{wrong - right:,}".replace("-", numbers.MINUS)
+    prose.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", difference]])
     explained = {
         "query_heads": _("Rows of K and V exist for each KV head. With the number of query heads in their place the "
                          "cache looks larger by the size of a group."),
@@ -200,10 +215,10 @@ def _left_out() -> None:
         "many requests really fit is therefore less."))
 
 
-_shown = generating.look()
-blocks.page_header("kv_cache", frame.here().built)
-blocks.notices(_shown.resolved, frame.here().dropped)
-generating.fragment(lab)
-blocks.folded(_("How it grows, and what a GPU holds"), "growth", growing.curves)
-blocks.folded(_("What one step costs, measured"), "times", growing.times)
-blocks.folded(_("What the formula leaves out"), "left-out", _left_out)
+_shown = generation_run.look()
+header.page_header("kv_cache", frame.here().built)
+notices.notices(_shown.resolved, frame.here().dropped)
+generation_run.fragment(lab)
+sections.folded(_("How it grows, and what a GPU holds"), "growth", kv_cache.curves)
+sections.folded(_("What one step costs, measured"), "times", kv_cache.times)
+sections.folded(_("What the formula leaves out"), "left-out", _left_out)

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, notation
 from core.trace import Trace
 from ui.equation import default_strings
-from ui.theme import format_number, full_value
+from ui.shell.numbers import format_number, full_value
 
 STRINGS = default_strings(str)
 MOST_TERMS, FIRST_TERMS, LAST_TERMS = 8, 3, 2  # what the dock writes of a sum

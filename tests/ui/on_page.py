@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core import derive, live, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace, template
-from ui import address
+from ui.bench import address
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."

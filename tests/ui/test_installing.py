@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from core.live import registry
 from core.live.errors import InstallFailed
 from core.live.install import Installation, Installer
-from ui import errors, installing, sources
+from ui import sources
+from ui.furniture import installing
+from ui.shell import errors
 
 ROOT = Path(__file__).parents[2]
 COMMAND = "python -m pip install the-model"

@@ -31,7 +31,7 @@ from tests.ui.on_page import (
     shown,
     trace_of,
 )
-from ui.stages import stage
+from ui.shell.syllabus import stage
 
 
 def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:

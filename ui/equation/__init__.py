@@ -33,7 +33,7 @@ from ui.equation.rules import (
     Wiring,
 )
 from ui.equation.strings import default_strings
-from ui.theme import role_css
+from ui.shell.theme import role_css
 
 __all__ = [
     "FILES", "MAX_SIDE", "Add", "Angle", "Append", "Axis", "Binary", "EditMap", "Edits", "EquationState", "Frame",

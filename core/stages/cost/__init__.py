@@ -1,0 +1,1 @@
+"""The cost stage: where computation and memory go."""

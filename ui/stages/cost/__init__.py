@@ -1,0 +1,1 @@
+"""The cost stage: its tables, and this machine measured."""
