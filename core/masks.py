@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core import ops
 from core.errors import SizeOutOfRange, UnknownOption
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.trace import Trace
 
 KINDS = ("none", "causal", "padding", "both", "window", "prefix")

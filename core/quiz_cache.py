@@ -6,7 +6,7 @@ import math
 
 from core.config import ModelConfig
 from core.cost import kv_cache_bytes
-from core.quiz import BY_HAND, CLOSE, Question
+from core.questions import BY_HAND, CLOSE, Question
 from core.stages.kv_cache.growth import SLIPS, miscounted
 from core.trace import Trace
 

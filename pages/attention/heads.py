@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import ops, quiz, snippets_heads
+from core import ops, questions, snippets_heads
 from core.stages.heads import index_map, multihead_attention, practice
 from ui import bench as bench_module
 from ui.bench import Bench
@@ -62,7 +62,7 @@ def lab() -> None:
 
 
 def _equation(
-    bench: Bench, resolved: Resolved, view: View, way: str, asked: quiz.Question | None,
+    bench: Bench, resolved: Resolved, view: View, way: str, asked: questions.Question | None,
 ) -> Pin | None:
     """Draw one of the ways; returns the pinned cell if its rule made it, else the telling one."""
     if asked:
@@ -196,11 +196,11 @@ def _promises() -> None:
 def _predict(view: View, exercise: Exercise) -> None:
     width = view.trace.config.head_dim
 
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("Q has {heads} heads of width {width} side by side. Which head gets column {column}? Answer with its "
                  "number.").format(heads=view.trace.config.heads, width=width, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         head, _token, d = index_map.after(0, question.column, width)
         return _("Column {column} is number {d} of head {head}.").format(
             column=question.column + 1, d=d + 1, head=head + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import experiments, masks, mistakes, ops, snippets, worked
-from core.quiz import Question
+from core import comparison, experiments, masks, ops, programs, worked
+from core.questions import Question
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.equation import Pin
@@ -45,7 +45,7 @@ def lab() -> None:
         (_("Why the maximum is subtracted"), "overflow", lambda: _overflow(view, pin)),
         (_("How the mask is broadcast"), "broadcast", lambda: _broadcast(bench, view)),
         (_("PyTorch"), "code", lambda: code.program(
-            snippets.mask(view.trace, view.layer), [ops.mask_scores, ops.softmax_steps, ops.causal_mask], key="mask")),
+            programs.mask(view.trace, view.layer), [ops.mask_scores, ops.softmax_steps, ops.causal_mask], key="mask")),
         (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="mask")),
     ):
         sections.folded(title, key, body)
@@ -122,7 +122,7 @@ def _predict(exercise: Exercise) -> None:
 
 def _look_for(bench: Bench, view: View, where: str) -> None:
     facts = masks.facts(view.trace, view.layer, *view.place)
-    result = mistakes.masking(view.trace, view.layer, where)
+    result = comparison.masking(view.trace, view.layer, where)
     low, high = (format_number(value, bench.decimals) for value in result.extent(*view.place))
     sums = (_("Every row sums to one, up to rounding.") if result.is_one(*view.place) else
             _("Row sums run from {low} to {high}.").format(low=low, high=high))

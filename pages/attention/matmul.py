@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import worked
 from core.errors import WorkbenchError
-from core.quiz import Question
+from core.questions import Question
 from core.stages.matmul import practice, product
 from core.stages.matmul.product import Product, Slice
 from core.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import mistakes, observe, ops, quiz, snippets
+from core import comparison, observe, ops, programs, questions
 from core.stages.mixing import blend
 from ui import bench as bench_module
 from ui.bench import Bench
@@ -28,8 +28,8 @@ def lab() -> None:
                 editable=resolved.scope is not None)
     exercise = Exercise(
         "mixing-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: quiz.mixing_question(view.trace, view.layer, *view.place, number),
-        lambda question, answer: quiz.judge_mixing(
+        lambda number: questions.mixing_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: questions.judge_mixing(
             view.trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
     formula_at = st.container()
@@ -45,7 +45,7 @@ def lab() -> None:
                                                                            asking=asked is not None)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: code.program(
-            snippets.mixing(view.trace, view.layer), [ops.attend, ops.mix], key="mixing")),
+            programs.mixing(view.trace, view.layer), [ops.attend, ops.mix], key="mixing")),
         (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="mixing")),
     ):
         sections.folded(title, key, body)
@@ -54,7 +54,7 @@ def lab() -> None:
     bench_module.finish()
 
 
-def _equation(bench: Bench, resolved: Resolved, view: View, asked: quiz.Question | None) -> Pin | None:
+def _equation(bench: Bench, resolved: Resolved, view: View, asked: questions.Question | None) -> Pin | None:
     """Draw A × V = AV; returns the pinned cell if it lies in AV, else the telling one."""
     weights, v, context = (view.name(short) for short in ("weights", "v", "context"))
     frames = [
@@ -199,13 +199,13 @@ def _chain(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> Non
 
 
 def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "value":
             return _("What is AV[{row},{column}]? Its cell shows ? until you answer.").format(
                 row=question.row + 1, column=question.column + 1)
         return _("From which key does row {row} take most? Answer with the key's number.").format(row=question.row + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         value = format_number(question.score, bench.decimals)
         if question.kind == "value":
             return _("AV[{row},{column}] = {value}.").format(
@@ -228,7 +228,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
               "kv_order": _("The wrong KV head")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mixup", default="columns",
                                required=True)
-    result = mistakes.mixing(view.trace, view.layer, kind)
+    result = comparison.mixing(view.trace, view.layer, kind)
     largest = result.largest(*view.place)
     explained = {
         "columns": _("Each row of A says how one query divides its attention, so the softmax runs over the keys. Over "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import layouts, mistakes, observe, ops, quiz, snippets
+from core import comparison, layouts, observe, ops, programs, questions
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.equation import MAX_SIDE, Pin, views
@@ -30,8 +30,8 @@ def lab() -> None:
     window = bench_module.window("D", view.trace.config.width)
     exercise = Exercise(
         "projections-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: quiz.projection_question(view.trace, view.layer, *view.place, number),
-        lambda question, answer: quiz.judge_projection(
+        lambda number: questions.projection_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: questions.judge_projection(
             view.trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
     pin = _equation(bench, resolved, view, letters, window, asked)
@@ -45,7 +45,7 @@ def lab() -> None:
         (_("Separate, merged, fused: the same Q, K and V"), "layouts", lambda: _layouts(bench, view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: code.program(
-            snippets.projections(view.trace, view.layer), [ops.project, ops.split_heads], key="projections")),
+            programs.projections(view.trace, view.layer), [ops.project, ops.split_heads], key="projections")),
         (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="projections")),
     ):
         sections.folded(title, key, body)
@@ -69,7 +69,7 @@ def _controls(resolved: Resolved, view: View) -> str:
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, letters: str, window: tuple[int, int] | None,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> Pin | None:
     """Draw X × W = Q, K, V; returns the pinned cell if it lies in one of the three."""
     frames, rules = views.projected(view, letters, window)
@@ -164,14 +164,14 @@ def _layouts(bench: Bench, view: View) -> None:
 
 
 def _predict(bench: Bench, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "numbers":
             return _("How many numbers does this head's part of {matrix} hold?").format(
                 matrix=f"W{question.of.upper()}")
         return _("What is {role}[{row},{column}]? Its cell shows ? until you answer.").format(
             role=question.of.upper(), row=question.row + 1, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         answer = format_number(question.answer, bench.decimals)
         if question.kind == "numbers":
             return _("It holds D × Dh = {answer}.").format(answer=int(question.answer))
@@ -196,7 +196,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
                                required=True)
     letter = bench_module.choice(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, key="seen",
                                  default="k", required=True)
-    result = mistakes.projections(view.trace, view.layer, letter, kind)
+    result = comparison.projections(view.trace, view.layer, letter, kind)
     head = view.head if letter == "q" else view.head // view.trace.config.group
     if result.error is not None:
         st.error(_("{matrix} is not square, so the mistake shows at once. PyTorch says: `{error}`").format(

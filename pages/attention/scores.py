@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import experiments, mistakes, observe, ops, quiz, snippets
+from core import comparison, experiments, observe, ops, programs, questions
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.equation import Pin
@@ -44,8 +44,8 @@ def _scores(bench: Bench, resolved: Resolved, view: View, formula_at: DeltaGener
     """Q × Kᵀ = QKᵀ, ÷ √Dh = S, and what belongs to it; `last` is the short name of the frame it ends with."""
     exercise = Exercise(
         "scores-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: quiz.score_question(view.trace, view.layer, *view.place, number),
-        lambda question, answer: quiz.judge_score(
+        lambda number: questions.score_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: questions.judge_score(
             view.trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
     pin, telling = _equation(bench, resolved, view, asked, last)
@@ -60,7 +60,7 @@ def _scores(bench: Bench, resolved: Resolved, view: View, formula_at: DeltaGener
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
         (_("Why √Dh? Draw and measure"), "experiment", _experiment),
         (_("PyTorch"), "code", lambda: code.program(
-            snippets.scores(view.trace, view.layer), [ops.raw_scores, ops.scale_scores, ops.default_scale],
+            programs.scores(view.trace, view.layer), [ops.raw_scores, ops.scale_scores, ops.default_scale],
             key="scores")),
         (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="scores")),
     ):
@@ -68,7 +68,7 @@ def _scores(bench: Bench, resolved: Resolved, view: View, formula_at: DeltaGener
 
 
 def _equation(
-    bench: Bench, resolved: Resolved, view: View, asked: quiz.Question | None, last: str,
+    bench: Bench, resolved: Resolved, view: View, asked: questions.Question | None, last: str,
 ) -> tuple[Pin | None, Pin]:
     """Draw the equation; returns the pinned cell and the telling one."""
     raw, scaled = view.name("scores"), view.name("scaled")
@@ -92,7 +92,7 @@ def _equation(
 
 def _without_transpose(bench: Bench, resolved: Resolved, view: View) -> None:
     """Q and K as they stand: what torch says to their product, or what it silently computes when the shapes fit."""
-    result = mistakes.scores(view.trace, view.layer, "untransposed")
+    result = comparison.scores(view.trace, view.layer, "untransposed")
     tokens, width = view.trace.sizes["T"], view.trace.config.head_dim
     q, k = view.trace.steps[view.name("scores")].reads
     frames, rules = [view.frame("q", q, editable=True), view.frame("k", k, editable=True, sign="×")], []
@@ -190,14 +190,14 @@ def _origin(bench: Bench, resolved: Resolved, view: View) -> None:
 def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
     keys = view.trace[view.name("scores")].shape[-1]
 
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "value":
             return _("What is QKᵀ[{row},{column}]? Its cell shows ? until you answer.").format(
                 row=question.row + 1, column=question.column + 1)
         return _("Which key has the largest score in row {row}? Answer with the key's number, {count} at most. The row "
                  "shows ? until you answer.").format(row=question.row + 1, count=keys)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         if question.kind == "value":
             return _("QKᵀ[{row},{column}] = {value}.").format(
                 row=question.row + 1, column=question.column + 1,
@@ -220,7 +220,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
               "times_root": _("× √Dh: dividing by Dh^−½")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mistake", default="unscaled",
                                required=True)
-    result = mistakes.scores(view.trace, view.layer, kind)
+    result = comparison.scores(view.trace, view.layer, kind)
     largest = result.largest(*view.place)
     if not largest:
         st.caption(_("Nothing changes here: D and Dh are both {width}, so one head hides this mistake. Choose the "

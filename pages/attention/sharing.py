@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import ops, quiz, snippets_heads
+from core import ops, questions, snippets_heads
 from core.stages.sharing import practice, shared
 from ui import bench as bench_module
 from ui.bench import Bench
@@ -73,7 +73,7 @@ def _facts(bench: Bench, choice: Choice) -> list[str]:
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, choice: Choice, formula_at: DeltaGenerator,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> None:
     """The wiring and, tied to it, one product for all heads; the formula above it follows the pinned cell."""
     frames, rules = stacks.shared(view, choice.shared, choice.which)
@@ -177,12 +177,12 @@ def _weights(bench: Bench, resolved: Resolved, view: View) -> None:
 def _predict(view: View, exercise: Exercise) -> None:
     config = view.trace.config
 
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("{heads} query heads, {kv_heads} KV heads. Which KV head does query head {head} read? Answer with its "
                  "number. The picture is hidden until you answer.").format(
                      heads=config.heads, kv_heads=config.kv_heads, head=question.row + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         return _("Query head {head} reads KV head {kv}.").format(head=question.row + 1, kv=int(question.answer))
 
     exercise.draw(ask, reveal, {

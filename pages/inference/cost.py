@@ -11,7 +11,7 @@ from core.errors import WorkbenchError
 from core.machine import ledger
 from core.machine.datasheet import DEVICES, Device
 from core.machine.ledger import Workload
-from core.quiz import Question
+from core.questions import Question
 from core.shapes import MODELS, Inputs, sizes
 from core.stages.cost import practice
 from ui import bench as bench_module

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import cost, decoding, generation, quiz, quiz_cache, sampling, snippets, steps
+from core import cost, decoding, generation, programs, questions, quiz_cache, sampling, steps
 from core.generation import GenerationStep
 from core.stages.generation import candidates
 from core.trace import Trace
@@ -292,7 +292,7 @@ def _carried(view: View, run: Run, place: int) -> None:
 
 
 def _predict(bench: Bench, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "value":
             return _("What is QKᵀ[{row},{column}]? Its cell shows ? until you answer.").format(
                 row=question.row + 1, column=question.column + 1)
@@ -300,7 +300,7 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
             return _("How many rows of K does one head of one layer read from the cache in this step?")
         return _("How many numbers of K does this step compute, over all layers, heads and texts?")
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         if question.kind == "value":
             return _("QKᵀ[{row},{column}] = {value}.").format(
                 row=question.row + 1, column=question.column + 1,
@@ -319,10 +319,10 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
 
 def _program(view: View) -> None:
     if view.name("k_all") in view.trace:
-        code.program(snippets.decode(view.trace, view.layer), [steps.append, generation.generate, sampling.draw],
+        code.program(programs.decode(view.trace, view.layer), [steps.append, generation.generate, sampling.draw],
                        key="generation")
     else:
-        code.program(snippets.mixing(view.trace, view.layer), [generation.generate, sampling.draw], key="generation")
+        code.program(programs.mixing(view.trace, view.layer), [generation.generate, sampling.draw], key="generation")
 
 
 def _phases() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import cost, decoding, quiz, quiz_cache, snippets, steps
+from core import cost, decoding, programs, questions, quiz_cache, steps
 from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
 from core.stages.kv_cache import growth
@@ -67,7 +67,7 @@ def lab() -> None:
             (_("Where each row comes from"), "append", lambda: _appended(shown, trace)),
             (_("Common mistakes"), "wrong", lambda: _mistake(trace, rows, asking=exercise.question is not None)),
             (_("PyTorch"), "code", lambda: code.program(
-                snippets.cache(trace, bench.layer), [KVCache.append, steps.append], key="cache")),
+                programs.cache(trace, bench.layer), [KVCache.append, steps.append], key="cache")),
             (_("Share and save"), "share", lambda: share.share(bench, trace, key="cache")),
         ):
             sections.folded(title, key, body)
@@ -165,13 +165,13 @@ def _look_for(view: View, run: Run, place: int) -> None:
 
 
 def _predict(exercise: Exercise, rows: int) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "count":
             return _("By how many bytes does each further token of all texts make the cache grow, over all layers?")
         return _("Rows written: {rows}. How many bytes do they take, over all layers, heads and texts?").format(
             rows=rows)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         return _("It is {count}.").format(count=f"{int(question.answer):,}")
 
     exercise.draw(ask, reveal, {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import embedding, quiz
+from core import embedding, questions
 from core.errors import WorkbenchError
 from core.stages.embedding import practice, rows
 from core.stages.embedding import programs as embedding_programs
@@ -78,7 +78,7 @@ def _controls(view: View) -> str:
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, placed: rows.Placed, window: tuple[int, int] | None,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> Pin | None:
     """Draw ids → E → E[ids] (+ P = X); returns the pinned cell."""
     frames, rules = lookup.looked_up(view, placed, own=placed.kind == view.trace.config.positions, window=window)
@@ -146,11 +146,11 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
 
 
 def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("What is {symbol}[{row},{column}]? Its cell shows ? until you answer.").format(
             symbol=i18n.symbol("embed"), row=question.row + 1, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         return _("{token} has id {id}, and {symbol}[{id},{column}] = {value}.").format(
             token=view.token_name(question.row), id=int(view.trace["tokens"][view.batch, question.row]),
             symbol=i18n.symbol("embedding"), column=question.column + 1,

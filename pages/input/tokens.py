@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import worked
 from core.live.merges import Merger
-from core.quiz import Question
+from core.questions import Question
 from core.stages.tokens import practice, programs
 from core.stages.tokens.tokenizers import ToyTokenizer, spans
 from ui import bench as bench_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import ops
-from core.quiz import Question
+from core.questions import Question
 from core.stages.order import practice, reorder
 from core.stages.order import programs as order_programs
 from core.stages.order.reorder import Reordered

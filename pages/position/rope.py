@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import rope, steps
-from core.quiz import Question
+from core.questions import Question
 from core.stages.rope import meetings, practice, rotation, scaling
 from core.stages.rope import programs as rope_programs
 from core.stages.rope.rotation import Rope

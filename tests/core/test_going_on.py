@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import cost, decoding, ops, quiz_cache, sampling, snippets, toy, worked
+from core import cost, decoding, ops, programs, quiz_cache, sampling, toy, worked
 from core.cache import KVCache
 from core.config import PRESETS
 from core.errors import UnknownName, UnknownOption
@@ -392,6 +392,6 @@ def test_the_programs_give_the_numbers_of_the_step(
     for step in steps_of(decoder, random_ids(2, 5) % decoder.config.vocab, 2, chunk=chunk):
         trace = traced(step)
         for layer in range(decoder.config.layers):
-            close(run(snippets.decode(trace, layer), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
-            kept = run(snippets.cache(trace, layer), tmp_path, monkeypatch)
+            close(run(programs.decode(trace, layer), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
+            kept = run(programs.cache(trace, layer), tmp_path, monkeypatch)
             assert torch.equal(kept, torch.stack([trace[f"blocks.{layer}.{letter}_all"] for letter in "kv"]))

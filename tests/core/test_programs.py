@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core import snippets_heads, worked
-from core.snippets import Program
+from core.programs import Program
 from core.stages.embedding import programs as embedding_programs
 from core.stages.matmul import practice, product
 from core.stages.order import programs as order_programs

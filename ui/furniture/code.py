@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.snippets import Program
+from core.programs import Program
 from ui.furniture.share import npz
 from ui.shell.i18n import _
 

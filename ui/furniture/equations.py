@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
+from core.comparison import Comparison
 from core.layouts import Layouts
-from core.mistakes import Comparison
 from core.stages.mixing.blend import Blend
 from ui import bench as bench_module
 from ui.bench import Bench

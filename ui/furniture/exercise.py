@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from core.quiz import Question
+from core.questions import Question
 from ui import bench as bench_module
 from ui.shell.i18n import _
 

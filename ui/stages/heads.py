@@ -10,7 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from core import shapes
-from core.mistakes import Comparison
+from core.comparison import Comparison
 from core.stages.heads import index_map
 from ui.bench import Bench
 from ui.components.thumbnails import by_head, thumbnails

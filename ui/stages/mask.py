@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from core import masks, mistakes, ops
+from core import comparison, masks, ops
 from core.experiments import Overflow
 from ui.bench import Bench
 from ui.equation import Add, Axis, Binary, Frame, Rule, Softmax, Unary, default_strings, equation
@@ -20,7 +20,7 @@ from ui.shell.numbers import format_number
 
 def unmasked(view: View, words: tuple[str, str]) -> tuple[list[Frame], list[Rule]]:
     """S and its softmax without the mask."""
-    values = mistakes.masking(view.trace, view.layer, "none").weights
+    values = comparison.masking(view.trace, view.layer, "none").weights
     frames = [view.frame("scaled", view.name("scaled"), editable=True, words=words),
               _weights(view, "weights", values, words, sign=_("softmax"), label=f"softmax({i18n.symbol('scaled')})")]
     return frames, [Softmax("weights", "scaled")]
@@ -29,7 +29,7 @@ def unmasked(view: View, words: tuple[str, str]) -> tuple[list[Frame], list[Rule
 def masked_after(view: View, words: tuple[str, str], *, renormalised: bool) -> tuple[list[Frame], list[Rule]]:
     """softmax(S), times what the mask keeps, and with `renormalised` over what is left of each row."""
     layer, trace = view.layer, view.trace
-    plain, left, again = (mistakes.masking(trace, layer, kind) for kind in ("none", "after", "renormalised"))
+    plain, left, again = (comparison.masking(trace, layer, kind) for kind in ("none", "after", "renormalised"))
     kept = replace(view.frame("keep", "mask", sign="×", words=words), name="keep", shade=(0.0, 1.0),
                    label=f"[{i18n.symbol('mask')}=0]", values=view.matrix(masks.keep(trace["mask"])))
     frames = [_weights(view, "plain", plain.weights, words, label=f"softmax({i18n.symbol('scaled')})"), kept,

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from core.mistakes import Comparison
+from core.comparison import Comparison
 from core.stages.matmul.product import Product, Slice
 from ui import bench as bench_module
 from ui.bench import Bench

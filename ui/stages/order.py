@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from core.mistakes import Comparison
+from core.comparison import Comparison
 from core.stages.order.reorder import Reordered, Sight
 from core.stages.sharing.shared import output
 from ui.bench import Bench

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from core import mistakes
+from core import comparison
 from core.stages.rope import rotation
 from core.stages.rope.meetings import Meetings, Pairings
 from core.stages.rope.practice import Decoded
@@ -113,7 +113,7 @@ def permuted(view: View, found: Pairings, *, key: str, bench: Bench) -> None:
 def last_row(view: View, found: Decoded, *, key: str, bench: Bench) -> None:
     """The last row of the scores as a decode step makes it, that of a query stuck at position 0, and the difference."""
     batch, head = view.place
-    compared = mistakes.compare(found.row, found.stuck)
+    compared = comparison.compare(found.row, found.stuck)
     assert compared.difference is not None
     right, stuck, gap = (row[batch, head] for row in (found.row, found.stuck, compared.difference))
     cols = Axis("T", _("key →"), view.labels("Tk", len(right)), letter=i18n.axis("Tk"))

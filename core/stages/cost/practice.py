@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.machine.ledger import Growth, Workload, doubling
-from core.quiz import Question
+from core.questions import Question
 
 
 def growth_question(load: Workload, number: int) -> Question:

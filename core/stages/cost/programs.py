@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from core import cost
 from core.machine.ledger import Workload
-from core.snippets import Program
+from core.programs import Program
 
 _BODY = '''
 def empty(*shape):

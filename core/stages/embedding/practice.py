@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core import embedding, mistakes, quiz
+from core import comparison, embedding, questions
+from core.comparison import Comparison
 from core.errors import TokenOutOfRange
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.trace import Trace
 
 
@@ -31,8 +31,8 @@ def outside(table: Tensor, token: int) -> Outside:
     except TokenOutOfRange as refused:
         error = refused
     rows = table.detach().cpu()
-    said = mistakes.refusal(lambda: torch.nn.functional.embedding(torch.tensor([token]), rows))
-    row = None if mistakes.refusal(lambda: rows.numpy()[token]) else tuple(rows.numpy()[token].tolist())
+    said = comparison.refusal(lambda: torch.nn.functional.embedding(torch.tensor([token]), rows))
+    row = None if comparison.refusal(lambda: rows.numpy()[token]) else tuple(rows.numpy()[token].tolist())
     return Outside(error, said, row)
 
 
@@ -41,7 +41,7 @@ def by_place(table: Tensor, ids: Tensor) -> Comparison:
     table with fewer rows than tokens the error stands in place of the wrong rows."""
     right = embedding.lookup(table, ids)
     places = torch.arange(ids.shape[-1]).expand(ids.shape)
-    said = mistakes.refusal(lambda: table.cpu()[places])
+    said = comparison.refusal(lambda: table.cpu()[places])
     wrong = None if said else table[places.to(table.device)]
     return Comparison(right, wrong, None if wrong is None else wrong - right, None, said)
 
@@ -63,7 +63,7 @@ def question(trace: Trace, batch: int, number: int) -> Question:
     """The `number`-th question about the embedding rows of a batch entry: the value at (`row`, `column`), from 0."""
     rows = trace["embed"][batch]
     tokens, width = rows.shape
-    row, column = (tokens - 1 - number) % tokens, (number + 1) % min(width, quiz.BY_HAND)
+    row, column = (tokens - 1 - number) % tokens, (number + 1) % min(width, questions.BY_HAND)
     value = float(rows[row, column])
     return Question("value", row, column, value, value)
 
@@ -71,12 +71,12 @@ def question(trace: Trace, batch: int, number: int) -> Question:
 def judge(trace: Trace, batch: int, asked: Question, answer: float, decimals: int) -> Verdict:
     """Whether the value is right, or which slip would give it: the token's place taken for its id, positions added
     already, the sign lost."""
-    if quiz.equal(answer, asked.answer, decimals):
+    if questions.equal(answer, asked.answer, decimals):
         return "right"
     table = trace["embedding"]
-    if asked.row < table.shape[0] and quiz.equal(answer, float(table[asked.row, asked.column]), decimals):
+    if asked.row < table.shape[0] and questions.equal(answer, float(table[asked.row, asked.column]), decimals):
         return "place"
     at = (batch, asked.row, asked.column)
-    if "pos_embed" in trace and quiz.equal(answer, float(trace["blocks.0.in"][at]), decimals):
+    if "pos_embed" in trace and questions.equal(answer, float(trace["blocks.0.in"][at]), decimals):
         return "with_position"
-    return "sign" if quiz.equal(answer, -asked.answer, decimals) else "wrong"
+    return "sign" if questions.equal(answer, -asked.answer, decimals) else "wrong"

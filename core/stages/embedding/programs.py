@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from core import snippets
-from core.snippets import Program
+from core import programs
+from core.programs import Program
 from core.trace import Trace
 
 ONE_HOT_NUMBERS = 100_000  # up to that many numbers the one-hot product is made as well
@@ -26,10 +26,10 @@ def embedding(trace: Trace) -> Program:
     if ids.numel() * vocab <= ONE_HOT_NUMBERS:
         body += [f"one_hot = torch.nn.functional.one_hot(ids, {vocab}).float()  # (B, T, V)",
                  "assert torch.equal(one_hot @ table, result)  # the same, with V times the work"]
-    body += snippets.edited_lines(trace, "embed", "result")
+    body += programs.edited_lines(trace, "embed", "result")
     if "pos_embed" in trace:
         inputs["positions"], inputs["places"] = trace["positions"], trace["position_table"]
-        body += ["added = places[positions]  # (B, T, D)", *snippets.edited_lines(trace, "pos_embed", "added"),
+        body += ["added = places[positions]  # (B, T, D)", *programs.edited_lines(trace, "pos_embed", "added"),
                  "result = result + added"]
-    body += [*snippets.edited_lines(trace, "blocks.0.in", "result"), "print(result)"]
-    return snippets.program("embedding", inputs, body)
+    body += [*programs.edited_lines(trace, "blocks.0.in", "result"), "print(result)"]
+    return programs.program("embedding", inputs, body)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from core import ops
+from core.comparison import Comparison
 from core.errors import UnknownOption
-from core.mistakes import Comparison
 from core.trace import Trace
 
 KINDS = ("aligned_start", "restarted")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core import layouts, mistakes, ops
+from core import comparison, layouts, ops
 from core.errors import ShapeError
 from core.trace import Trace
 
@@ -105,7 +105,7 @@ def memory(projected: Tensor, heads: int) -> MemorySteps:
         MemoryStep(step, tuple(axes.split()), tuple(tensor.shape), tensor.stride(), tensor.is_contiguous(),
                tensor.data_ptr() != source.data_ptr())
         for (step, axes, tensor), source in zip(stages, sources, strict=True))
-    return MemorySteps(steps, mistakes.refusal(lambda: turned.view(batch, tokens, width)))
+    return MemorySteps(steps, comparison.refusal(lambda: turned.view(batch, tokens, width)))
 
 
 class OneHead(NamedTuple):

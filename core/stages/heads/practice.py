@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from core import mistakes, ops
+from core import comparison, ops
+from core.comparison import Comparison
 from core.errors import UnknownOption
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.stages.heads.index_map import contributions
 from core.trace import Trace
 
@@ -29,18 +29,18 @@ def mistake(trace: Trace, layer: int, kind: str) -> Comparison:
     block = f"blocks.{layer}."
     if kind == "viewed":
         right = trace[block + "q"]
-        return mistakes.compare(right, trace[block + "q_proj"].reshape(right.shape))
+        return comparison.compare(right, trace[block + "q_proj"].reshape(right.shape))
     context = trace[block + "context"]
     if kind == "unmerged":
         right = trace[block + "concat"]
-        return mistakes.compare(right, context.reshape(right.shape))
+        return comparison.compare(right, context.reshape(right.shape))
     if kind == "averaged":
         mean = trace[block + "weights"].mean(dim=1, keepdim=True).expand_as(trace[block + "weights"])
-        return mistakes.compare(context, ops.mix(mean, trace[block + "v"]))
+        return comparison.compare(context, ops.mix(mean, trace[block + "v"]))
     if kind == "added":
         w, added = trace[block + "wo"], context.sum(dim=1)  # (B, T, Dh)
-        error = mistakes.refusal(lambda: added @ w)
-        return mistakes.compare(trace[block + "attn_out"], added @ w[:trace.config.head_dim])._replace(error=error)
+        error = comparison.refusal(lambda: added @ w)
+        return comparison.compare(trace[block + "attn_out"], added @ w[:trace.config.head_dim])._replace(error=error)
     raise UnknownOption("kind", kind, KINDS)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from core import mistakes, quiz, snippets
+from core import comparison, programs, questions
+from core.comparison import Comparison
 from core.errors import UnknownOption
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
-from core.snippets import Program
+from core.programs import Program
+from core.questions import Question, Verdict
 from core.stages.matmul.product import Product, cell
 
 
@@ -26,16 +26,16 @@ def question(left: Tensor, right: Tensor, number: int) -> Question:
 def judge(left: Tensor, right: Tensor, asked: Question, answer: float, decimals: int) -> Verdict:
     """Whether the cell is right, or which slip would give it: the cell on the other side of the diagonal, only the
     first product of the sum, the sign lost."""
-    if quiz.equal(answer, asked.answer, decimals):
+    if questions.equal(answer, asked.answer, decimals):
         return "right"
     made = left @ right
-    if max(asked.row, asked.column) < min(made.shape) and quiz.equal(
+    if max(asked.row, asked.column) < min(made.shape) and questions.equal(
             answer, float(made[asked.column, asked.row]), decimals):
         return "swapped"
     first = cell(left, right, (asked.row, asked.column)).terms[0]
-    if quiz.equal(answer, first.left * first.right, decimals):
+    if questions.equal(answer, first.left * first.right, decimals):
         return "first_term"
-    return "sign" if quiz.equal(answer, -asked.answer, decimals) else "wrong"
+    return "sign" if questions.equal(answer, -asked.answer, decimals) else "wrong"
 
 
 def shape_question(found: Product) -> Question | None:
@@ -65,7 +65,7 @@ def slip(left: Tensor, right: Tensor, kind: str) -> Comparison:
         "star": lambda: left * right}
     if kind not in made:
         raise UnknownOption("slip", kind, SLIPS)
-    said = mistakes.refusal(made[kind])
+    said = comparison.refusal(made[kind])
     wrong = None if said else made[kind]()
     right_one = left @ right
     same = wrong is not None and wrong.shape == right_one.shape
@@ -76,4 +76,4 @@ def program(left: Tensor, right: Tensor) -> Program:
     """left @ right in `result`; where it cannot be, `result` is the text of torch's error."""
     body = [f"# a {list(left.shape)}, b {list(right.shape)}", "try:", "    result = a @ b",
             "except RuntimeError as error:", "    result = str(error)", "print(result)"]
-    return snippets.program("matmul", {"a": left, "b": right}, body)
+    return programs.program("matmul", {"a": left, "b": right}, body)

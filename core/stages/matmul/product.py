@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core import mistakes
+from core import comparison
 from core.errors import SizeOutOfRange
 from core.trace import Trace
 
@@ -77,7 +77,7 @@ def product(left: Sequence[int], right: Sequence[int]) -> Product:
         _bounded((*shape, inner[0]))
     products = 0 if shape is None else math.prod(axis.result or 0 for axis in batch)
     work = 0 if shape is None or inner is None else math.prod(shape) * inner[0]
-    said = mistakes.refusal(lambda: torch.zeros(a) @ torch.zeros(b))
+    said = comparison.refusal(lambda: torch.zeros(a) @ torch.zeros(b))
     return Product(a, b, batch, inner, shape, fault, products, work, said)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core import mistakes
+from core import comparison
+from core.comparison import Comparison
 from core.errors import UnknownOption
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.stages.order.reorder import Reordered
 from core.stages.sharing.shared import output
 
@@ -19,9 +19,9 @@ def mistake(found: Reordered, kind: str) -> Comparison:
     an order read the other way round."""
     before = found.before[f"blocks.0.{output(found.before)}"]
     if kind == "invariant":
-        return mistakes.compare(found.found, before)
+        return comparison.compare(found.found, before)
     if kind == "inverse":
-        return mistakes.compare(found.found, found.matrix.mT @ before)
+        return comparison.compare(found.found, found.matrix.mT @ before)
     raise UnknownOption("kind", kind, KINDS)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core import snippets
-from core.snippets import Program
+from core import programs
+from core.programs import Program
 from core.stages.order.reorder import Reordered
 from core.trace import Trace
 
@@ -21,7 +21,7 @@ def order(found: Reordered, mask: str) -> Program:
     inputs |= {name: trace[f"blocks.0.{name}"] for name in _PARAMETERS if _used(trace, name)}
     turn: list[str] = []
     if trace.config.positions == "rope":
-        more, lines = snippets.rope_lines(trace)
+        more, lines = programs.rope_lines(trace)
         inputs |= {name: tensor[:1] if name == "positions" else tensor for name, tensor in more.items()}
         turn = lines
     attend = _attend(trace, "added" in inputs, mask == "causal", turn[-1:])
@@ -30,7 +30,7 @@ def order(found: Reordered, mask: str) -> Program:
             f"order = {list(found.order)}  # the old places in their new order",
             "result = attend(x[:, order])  # Attn(PX)", "expected = attend(x)[:, order]  # P Attn(X)",
             "difference = (result - expected).abs().max()", "print(result)"]
-    return snippets.program("order", inputs, body)
+    return programs.program("order", inputs, body)
 
 
 def _used(trace: Trace, name: str) -> bool:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core import mistakes, ops, quiz, steps
+from core import comparison, ops, questions, steps
+from core.comparison import Comparison
 from core.errors import UnknownOption
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.stages.rope import rotation
 from core.trace import Trace
 
@@ -29,15 +29,15 @@ def mistake(trace: Trace, layer: int, kind: str) -> Comparison:
     rotation.settings(config)
     if kind == "value":
         v = steps.rotate(config, trace[block + "v"], trace["positions"])
-        return mistakes.compare(trace[block + "context"], ops.mix(trace[block + "weights"], v))
+        return comparison.compare(trace[block + "context"], ops.mix(trace[block + "weights"], v))
     right = trace[block + "scores"]
     if kind == "restart":
         stuck = trace["positions"].clone()
         stuck[:, -1] = 0
         q, k = (steps.rotate(config, x, stuck) for x in _before(trace, layer))
-        return mistakes.compare(right, ops.raw_scores(q, k))
+        return comparison.compare(right, ops.raw_scores(q, k))
     if kind == "mixed":
-        return mistakes.compare(right, rotation.other_pairing(trace, layer, convert=False)["blocks.0.scores"])
+        return comparison.compare(right, rotation.other_pairing(trace, layer, convert=False)["blocks.0.scores"])
     raise UnknownOption("kind", kind, KINDS)
 
 
@@ -115,12 +115,12 @@ def question(how: rotation.Rope, positions: list[int], number: int) -> Question:
 def judge(how: rotation.Rope, asked: Question, answer: float, decimals: int) -> Verdict:
     """Whether an angle is right to the shown decimals, or which slip would give it: degrees, positions counted from 1,
     half the exponent (−i/Dr in place of −2i/Dr), digits missing."""
-    if quiz.equal(answer, asked.answer, decimals):
+    if questions.equal(answer, asked.answer, decimals):
         return "right"
     theta = rotation.pairs(how)[asked.column].theta
     slips: dict[Verdict, float] = {"degrees": math.degrees(asked.answer), "from_one": asked.answer + theta,
                                    "half_exponent": asked.row * how.base ** (-asked.column / how.rotary_dim)}
     for verdict, value in slips.items():
-        if quiz.equal(answer, value, decimals):
+        if questions.equal(answer, value, decimals):
             return verdict
-    return "close" if math.isclose(answer, asked.answer, rel_tol=quiz.CLOSE) else "wrong"
+    return "close" if math.isclose(answer, asked.answer, rel_tol=questions.CLOSE) else "wrong"

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import torch
 
-from core import mistakes, ops
-from core.mistakes import Comparison
-from core.quiz import Question, Verdict
+from core import comparison, ops
+from core.comparison import Comparison
+from core.questions import Question, Verdict
 from core.stages.sharing.shared import read_by
 from core.trace import Trace
 
@@ -37,7 +37,7 @@ def tiled(trace: Trace, layer: int) -> Comparison:
     q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
     k, v = (x.repeat(1, group, 1, 1) for x in (k, trace[block + "v"]))
     wrong = ops.attend(q, k, v, mask=trace["mask"], scale=trace.scales.get(layer)).context
-    return mistakes.compare(trace[block + "context"], wrong)
+    return comparison.compare(trace[block + "context"], wrong)
 
 
 class SharingFacts(NamedTuple):

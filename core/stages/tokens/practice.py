@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from core.live.merges import Piece, PreToken
 from core.live.tokenizer import Tokenizer
-from core.quiz import Question, Verdict
+from core.questions import Question, Verdict
 from core.stages.tokens.tokenizers import Cut, ToyTokenizer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.live.merges import PreToken
-from core.snippets import Program
+from core.programs import Program
 from core.stages.tokens.tokenizers import ToyTokenizer
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core import derive, live, mistakes, observe, quiz, toy, worked
+from core import comparison, derive, live, observe, questions, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice
@@ -107,7 +107,7 @@ def test_a_question_hides_its_cell_until_it_is_answered(page: Page, url: str) ->
     trace = worked.single_head()
     visit(page, f"{url}/projections?lang=en&pin=none")
     section = unfold(page, "predict")
-    question = quiz.projection_question(trace, 0, 0, 0, 0)
+    question = questions.projection_question(trace, 0, 0, 0, 0)
     place = cell(page, f"blocks.0.{question.of}", question.row, question.column)
     section.locator(".st-key-projections-question-ask button").click()
     expect(place).to_have_text("?")
@@ -123,9 +123,9 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     trace = worked.block()
     visit(page, f"{url}/projections?lang=en&example=block&head=2")
     unfold(page, "wrong")
-    for number, kind in enumerate(mistakes.PROJECTIONS):
+    for number, kind in enumerate(comparison.PROJECTIONS):
         choose(page, "slip", number)
-        result = mistakes.projections(trace, 0, "k", kind)
+        result = comparison.projections(trace, 0, "k", kind)
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("right", result.right), ("difference", result.difference)):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import mistakes, observe, ops, quiz, snippets, worked
+from core import comparison, observe, ops, programs, questions, worked
 from core.config import ModelConfig
 from core.errors import UnknownOption
 from core.stages.mixing import blend
@@ -119,7 +119,7 @@ def test_softmax_over_the_wrong_axis() -> None:
     trace = Trace(config=config, given={
         "blocks.0.scaled": torch.tensor([[[[1.0, 2.0], [3.0, 5.0]]]]), "blocks.0.v": torch.eye(2)[None, None],
         "mask": torch.zeros(1, 1, 2, 2)})
-    result = mistakes.mixing(trace, 0, "columns")
+    result = comparison.mixing(trace, 0, "columns")
     assert result.wrong is not None
     torch.testing.assert_close(result.right[0, 0], torch.tensor([[0.268941, 0.731059], [0.119203, 0.880797]]),
                                atol=1e-6, rtol=0)
@@ -130,7 +130,7 @@ def test_softmax_over_the_wrong_axis() -> None:
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_transposed_weights_collect_by_who_reads(source: str) -> None:
     trace = SOURCES[source]()
-    result = mistakes.mixing(trace, 0, "transposed")
+    result = comparison.mixing(trace, 0, "transposed")
     assert result.wrong is not None
     assert result.difference is not None
     for batch, head in itertools.product(range(trace.sizes["B"]), range(trace.config.heads)):
@@ -138,19 +138,19 @@ def test_the_transposed_weights_collect_by_who_reads(source: str) -> None:
         np.testing.assert_allclose(result.wrong[batch, head].numpy(), weights.T @ v, atol=2e-6)
     assert torch.equal(result.difference, result.wrong - result.right)
     with pytest.raises(UnknownOption):
-        mistakes.mixing(trace, 0, "reversed")
+        comparison.mixing(trace, 0, "reversed")
 
 
 def test_repeating_the_kv_heads_as_a_whole_gives_a_head_the_values_of_another() -> None:
     trace = toy(GROUPED, 1)  # 6 query heads, 3 KV heads
-    result = mistakes.mixing(trace, 1, "kv_order")
+    result = comparison.mixing(trace, 1, "kv_order")
     assert result.wrong is not None
     for head in range(6):
         weights, _ = arrays(trace, 1, 1, head)
         v = trace["blocks.1.v"][1, head % 3].double().numpy()
         np.testing.assert_allclose(result.wrong[1, head].numpy(), weights @ v, atol=2e-6)
         assert (result.largest(1, head) == 0) == (head % 3 == head // 2)
-    assert mistakes.mixing(worked.block(), 0, "kv_order").largest(0, 1) == 0.0
+    assert comparison.mixing(worked.block(), 0, "kv_order").largest(0, 1) == 0.0
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -194,11 +194,11 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
     context = weights @ v
     asked = set()
     for number in range(context.size):
-        question = quiz.mixing_question(trace, 0, 0, head, number)
+        question = questions.mixing_question(trace, 0, 0, head, number)
         exact = context[question.row, question.column]
         assert (question.kind, question.answer) == ("value", pytest.approx(exact, abs=2e-6))
-        assert quiz.judge_mixing(trace, 0, 0, head, question, exact, 3) == "right"
-        assert quiz.judge_mixing(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
+        assert questions.judge_mixing(trace, 0, 0, head, question, exact, 3) == "right"
+        assert questions.judge_mixing(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
         asked.add((question.row, question.column))
     assert len(asked) == context.size
 
@@ -206,10 +206,10 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
 def test_many_tokens_are_asked_for_the_heaviest_key() -> None:
     trace = toy(ToySizes(1, 12, 8, 2, 2, 4, 9, 1), 3)
     for number in range(12):
-        question = quiz.mixing_question(trace, 0, 0, 1, number)
+        question = questions.mixing_question(trace, 0, 0, 1, number)
         row = trace["blocks.0.weights"][0, 1, question.row].tolist()
         assert question.kind == "largest"
-        verdicts = [quiz.judge_mixing(trace, 0, 0, 1, question, key, 3) for key in range(1, 13)]
+        verdicts = [questions.judge_mixing(trace, 0, 0, 1, question, key, 3) for key in range(1, 13)]
         assert verdicts == ["right" if row[key] == max(row) else "wrong" for key in range(12)]
 
 
@@ -219,9 +219,9 @@ def test_many_tokens_are_asked_for_the_heaviest_key() -> None:
 def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None:
     """AV[3,2] = 1.576 of D0 §6.7; the column of V is 1, 1, 2; Aᵀ would give .503 + .401 + 2 × .576."""
     trace = worked.single_head()
-    question = quiz.mixing_question(trace, 0, 0, 0, 1)
+    question = questions.mixing_question(trace, 0, 0, 0, 1)
     assert (question.row, question.column) == (2, 1)
-    assert quiz.judge_mixing(trace, 0, 0, 0, question, answer, 3) == verdict
+    assert questions.judge_mixing(trace, 0, 0, 0, question, answer, 3) == verdict
 
 
 def empty_row() -> Trace:
@@ -241,7 +241,7 @@ PROGRAMS = TRACES | {
 def test_the_program_gives_the_blends(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        program = snippets.mixing(trace, layer)
+        program = programs.mixing(trace, layer)
         assert max(map(len, program.code.splitlines())) <= 140
         result = run(program, tmp_path, monkeypatch)
         expected = trace[f"blocks.{layer}.context"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import layouts, mistakes, observe, quiz, snippets, worked
+from core import comparison, layouts, observe, programs, questions, worked
 from core.config import ModelConfig
 from core.errors import ShapeError, UnknownOption
 from core.toy import ToySizes, toy
@@ -87,7 +87,7 @@ def test_a_square_matrix_hides_the_transpose() -> None:
     """Case A5: xW = [31, 42], the same array in a linear layer [21, 43]."""
     trace = from_x([[1.0, 10.0]], torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 1)
     for letter in "qkv":
-        result = mistakes.projections(trace, 0, letter, "transposed")
+        result = comparison.projections(trace, 0, letter, "transposed")
         assert result.wrong is not None
         assert result.right[0, 0].tolist() == [[31.0, 42.0]]
         assert result.wrong[0, 0].tolist() == [[21.0, 43.0]]
@@ -95,7 +95,7 @@ def test_a_square_matrix_hides_the_transpose() -> None:
 
 
 def test_a_matrix_that_is_not_square_shows_the_transpose_at_once() -> None:
-    result = mistakes.projections(worked.block(1), 0, "k", "transposed")
+    result = comparison.projections(worked.block(1), 0, "k", "transposed")
     assert (result.wrong, result.difference) == (None, None)
     with pytest.raises(RuntimeError) as caught:
         torch.ones(4, 4) @ torch.ones(4, 2).mT
@@ -110,7 +110,7 @@ def test_a_fused_matrix_stored_head_by_head_and_cut_in_three() -> None:
     one = {letter: trace[f"blocks.0.{letter}"][0] for letter in "qkv"}  # (2, T, 1)
     wrong = {"q": (one["q"][0], one["k"][0]), "k": (one["v"][0], one["q"][1]), "v": (one["k"][1], one["v"][1])}
     for letter, heads in wrong.items():
-        result = mistakes.projections(trace, 0, letter, "fused_order")
+        result = comparison.projections(trace, 0, letter, "fused_order")
         assert result.wrong is not None
         assert torch.equal(result.right[0], one[letter])
         assert torch.equal(result.wrong[0], torch.stack(heads))
@@ -120,12 +120,12 @@ def test_a_fused_matrix_stored_head_by_head_and_cut_in_three() -> None:
 def test_a_projection_kept_from_before_no_longer_belongs_to_the_input(source: str) -> None:
     trace = SOURCES[source]()
     for letter in "qkv":
-        result = mistakes.projections(trace, 0, letter, "stale")
+        result = comparison.projections(trace, 0, letter, "stale")
         assert result.wrong is not None
         assert torch.equal(result.wrong, trace[f"blocks.0.{letter}"])
         np.testing.assert_allclose(result.right.double().numpy(), by_hand(trace, 0, letter)[:, :, ::-1], atol=2e-6)
     with pytest.raises(UnknownOption):
-        mistakes.projections(trace, 0, "q", "reversed")
+        comparison.projections(trace, 0, "q", "reversed")
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -184,12 +184,12 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
     head = trace.config.heads - 1
     asked = set()
     for number in range(40):
-        question = quiz.projection_question(trace, 0, 0, head, number)
+        question = questions.projection_question(trace, 0, 0, head, number)
         place = head if question.of == "q" else head // trace.config.group
         exact = by_hand(trace, 0, question.of)[0, place, question.row, question.column]
         assert question.answer == pytest.approx(exact, abs=1e-6)
-        assert quiz.judge_projection(trace, 0, 0, head, question, exact, 3) == "right"
-        assert quiz.judge_projection(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
+        assert questions.judge_projection(trace, 0, 0, head, question, exact, 3) == "right"
+        assert questions.judge_projection(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
         asked.add((question.of, question.row, question.column))
     assert {letter for letter, _, _ in asked} == set("qkv")
     assert len(asked) >= 6
@@ -197,9 +197,9 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
 
 def test_a_wide_x_is_asked_for_the_size_of_the_matrix() -> None:
     trace = toy(GROUPED, 1)
-    question = quiz.projection_question(trace, 0, 0, 4, 0)
+    question = questions.projection_question(trace, 0, 0, 4, 0)
     assert (question.kind, question.answer) == ("numbers", 24.0)
-    verdicts = [quiz.judge_projection(trace, 0, 0, 4, question, answer, 3) for answer in (24, 72, 12)]
+    verdicts = [questions.judge_projection(trace, 0, 0, 4, question, answer, 3) for answer in (24, 72, 12)]
     assert verdicts == ["right", "all_heads", "wrong"]
 
 
@@ -207,20 +207,20 @@ def test_a_wide_x_is_asked_for_the_size_of_the_matrix() -> None:
     (2.0, "right"), (1.0, "other_role"), (1.9999, "right"), (-2.0, "sign"), (2.01, "close"), (9.0, "wrong")])
 def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None:
     trace = worked.single_head()  # K[3,1] = 2, Q[3,1] = V[3,1] = 1
-    question = quiz.projection_question(trace, 0, 0, 0, 0)
+    question = questions.projection_question(trace, 0, 0, 0, 0)
     assert (question.of, question.row, question.column) == ("k", 2, 0)
-    assert quiz.judge_projection(trace, 0, 0, 0, question, answer, 3) == verdict
+    assert questions.judge_projection(trace, 0, 0, 0, question, answer, 3) == verdict
 
 
 def test_the_transpose_and_a_forgotten_bias_are_named() -> None:
     trace = from_x([[1.0, 10.0]], torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 1).edited(
         {"blocks.0.wv": {(0, 0): 7.0}, "blocks.0.wq": {(0, 0): 8.0}})
-    question = quiz.projection_question(trace, 0, 0, 0, 0)
-    assert quiz.judge_projection(trace, 0, 0, 0, question, 21.0, 3) == "transposed"
+    question = questions.projection_question(trace, 0, 0, 0, 0)
+    assert questions.judge_projection(trace, 0, 0, 0, question, 21.0, 3) == "transposed"
     biased = toy(ToySizes(1, 3, 6, 3, 1, 4, 5, 1), 3, bias=True)
-    question = quiz.projection_question(biased, 0, 0, 2, 0)
+    question = questions.projection_question(biased, 0, 0, 2, 0)
     without = question.answer - float(biased["blocks.0.bk"][question.column])
-    assert quiz.judge_projection(biased, 0, 0, 2, question, without, 3) == "no_bias"
+    assert questions.judge_projection(biased, 0, 0, 2, question, without, 3) == "no_bias"
 
 
 PROGRAMS = TRACES | {
@@ -233,7 +233,7 @@ PROGRAMS = TRACES | {
 def test_the_program_gives_q_k_and_v(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        program = snippets.projections(trace, layer)
+        program = programs.projections(trace, layer)
         assert max(map(len, program.code.splitlines())) <= 140
         result = run(program, tmp_path, monkeypatch)
         expected = torch.cat([trace[f"blocks.{layer}.{letter}"] for letter in "qkv"], dim=1)

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from core import worked
-from core.mistakes import Comparison
+from core.comparison import Comparison
 from core.stages.embedding.rows import Looked, Placed
 from core.trace import Trace
 from ui.bench import Bench

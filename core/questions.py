@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from core import derive, mistakes
+from core import comparison, derive
 from core.trace import Trace
 
 BY_HAND = 8  # a dot product of up to that many terms can be asked for; above, only which score is the largest
@@ -108,7 +108,7 @@ def judge_projection(
         other = float(derive.slice_of(trace, block + letter, batch, head)[at])
         if letter != question.of and equal(answer, other, decimals):
             return "other_role"
-    turned = mistakes.projections(trace, layer, question.of, "transposed").wrong
+    turned = comparison.projections(trace, layer, question.of, "transposed").wrong
     place = head if question.of == "q" else head // config.group
     if turned is not None and equal(answer, float(turned[batch, place][at]), decimals):
         return "transposed"
