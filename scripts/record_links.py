@@ -20,7 +20,7 @@ from ui import sources
 
 WHOLE = 64  # cells up to which a matrix is recorded whole
 SPREAD = 32  # cells that are recorded of a larger one, evenly spread over it
-MEASURED = re.compile(r"[\d.e+-]+ m?s\b")  # on the page of generation: a step's time on this machine
+MEASURED = re.compile(r"[\d.e+-]+ m?s\b")  # on the page of generation, where a caption comes and goes with it as well
 
 
 def main() -> None:
@@ -52,7 +52,8 @@ def _recorded(address: str, state: str, sections: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"notices": len(old.notices(at))}
     found["frames"] = [frame for place, frame in enumerate(frames) if frame not in frames[:place]]
     if (slug := old.slug_of(address)) in old.TEXT_PAGES:
-        texts = [MEASURED.sub(" ", text) if slug == "generation" else text for text in old.printed(at)]
+        timed = slug == "generation"
+        texts = [MEASURED.sub(" ", text) if timed else text for text in old.printed(at, captions=not timed)]
         found["printed"] = " ".join(sorted(_numbers(texts)))
     return found
 

@@ -107,10 +107,11 @@ def _matrix(frame: dict[str, Any]) -> Shown:
     return Shown(frame["name"], frame["id"], (axes[0]["full"], axes[1]["full"]), rows, cols, values)
 
 
-def printed(at: AppTest) -> list[str]:
+def printed(at: AppTest, *, captions: bool = True) -> list[str]:
     """The texts of the page in which numbers are printed, tables and drawings among them; programs and the addresses
     of other sites are none."""
-    texts = [re.sub(r"https?://\S+", " ", element.value) for element in (*at.markdown, *at.caption)]
+    told = (*at.markdown, *at.caption) if captions else at.markdown
+    texts = [re.sub(r"https?://\S+", " ", element.value) for element in told]
     drawn = [re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", element.value, flags=re.DOTALL)
              for element in at.get("html")]
     return texts + drawn
