@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import comparison, live, questions, toy, worked
+from core import live, questions, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import (

@@ -51,7 +51,7 @@ print(result)
 '''
 
 
-def program(load: Workload) -> Program:
+def program_of_load(load: Workload) -> Program:
     """`result` maps "parameters", "prefill FLOP", "decode FLOP" and "decode bytes" to whole numbers."""
     config = load.config
     past = "past" if config.sliding_window is None else f"min(past, {config.sliding_window - 1})"

@@ -1,4 +1,4 @@
-"""Questions about how costs grow, and the slip behind a wrong answer."""
+"""How costs grow with the length: what can be asked, and the slip behind a wrong answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from core.questions import Question
 
 
 def growth_question(load: Workload, number: int) -> Question:
-    """The `number`-th question about twice as many tokens: by which whole factor an amount of `core.ledger.doubling`
-    grows ("growth", `of` its name, `row` its place in that list)."""
+    """The `number`-th question about twice as many tokens: by which whole factor an amount of `doubling` grows
+    ("growth", `of` its name, `row` its place in that list)."""
     asked = askable(load)
     place, found = asked[number % len(asked)]
     return Question("growth", place, 0, found.factor, found.factor, found.name)

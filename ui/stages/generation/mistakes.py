@@ -6,28 +6,22 @@ import streamlit as st
 
 from core.stages.generation import mistakes
 from ui import bench as bench_module
-from ui.bench import Bench
-from ui.equation.views import View
 from ui.furniture import cache_frames, equations
-from ui.furniture.exercise import held_back
-from ui.furniture.generation_run import Run
+from ui.furniture.generation_run import Run, Running
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 
 
-def mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
-    """Choose a mistake and see what it does to the weights of the head on screen and to the next token; while a
-    question is open (`asking`) it waits."""
-    if asking:
-        held_back()
-        return
+def mistake(shown: Running) -> None:
+    """Choose a mistake and see what it does to the weights of the head on screen and to the next token."""
+    bench, view, run, at = shown.bench, shown.view, shown.run, shown.at
     if not cache_frames.fresh(view):
         st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
         return
     labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="aligned_start",
                                required=True)
-    result = mistakes.cached(view.trace, view.layer, kind)
+    result = mistakes.wrong_weights(at, kind=kind)
     explained = {
         "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "
                            "read the first key only, as if it stood at the start. It stands at the end: aligned there, "
@@ -42,7 +36,7 @@ def mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
                      head=view.head)
     st.markdown(explained[kind] + " " + _("Largest difference of A in this head: {value}.").format(
         value=format_number(result.largest(*view.place), bench.decimals)))
-    st.markdown(_consequence(run, mistakes.consequence(view.trace, view.layer, kind, view.batch), bench.decimals))
+    st.markdown(_consequence(run, mistakes.consequence(at, kind), bench.decimals))
 
 
 def _consequence(run: Run, found: mistakes.Consequence, decimals: int) -> str:
