@@ -14,7 +14,7 @@ from core.mistakes import Comparison
 from ui import bench as bench_module
 from ui import i18n
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Wiring, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, Rule, Scale, Wiring, default_strings, equation
 from ui.i18n import _
 from ui.sources import Resolved
 from ui.views import View
@@ -60,7 +60,7 @@ def compared(view: View, result: Comparison, *, key: str, bench: Bench, wrong_si
     ]
     right_divisor = view.rule(scaled, {raw: "scores", scaled: "right"})
     rules: list[Rule] = [Scale("wrong", "scores", result.divisor), right_divisor,
-                         Binary("difference", "difference", "wrong", "right")]
+                         Difference("difference", "wrong", "right")]
     names = (raw, "wrong", scaled, "difference")  # the made-up ones are no tensors of the trace
     equation([replace(frame, name=name) for frame, name in zip(frames, names, strict=True)], rules, key=key,
              decimals=bench.decimals, strings=default_strings(_))
@@ -90,7 +90,7 @@ def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench,
              ("difference", _("wrong − right ="), _("difference"), difference))
     frames = [replace(view.frame(id, name, sign=sign), name=id, label=label.format(symbol=symbol), values=values,
                       shade=(-bound, bound), cut=False) for id, sign, label, values in parts]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))
 
 

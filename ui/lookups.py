@@ -14,7 +14,7 @@ from core.rows import Looked, Placed
 from core.trace import Trace
 from ui import i18n
 from ui.bench import Bench
-from ui.equation import Add, Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
+from ui.equation import Add, Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.i18n import _
 from ui.views import View
 
@@ -133,5 +133,5 @@ def compared(
     frames = [Frame(id, id, label.format(symbol=i18n.symbol("embed")), "residual", values, rows, columns, sign,
                     shade=(-bound, bound))
               for (id, sign, label), values in zip(texts, parts, strict=True)]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

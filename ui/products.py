@@ -16,7 +16,7 @@ from core.matmul import Product, Slice
 from core.mistakes import Comparison
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, default_strings, equation
 from ui.i18n import _
 
 _CSS = (Path(__file__).parent / "products.css").read_text("utf-8")
@@ -117,5 +117,5 @@ def compared(found: Comparison, *, key: str, bench: Bench) -> None:
     rows, columns = (Axis("1", letter=letter) for letter in "mp")
     equation([Frame(id, id, label.format(symbol="C"), "score", values, rows, columns, sign, shade=(-bound, bound))
               for (id, sign, label), values in zip(texts, parts, strict=True)],
-             [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+             [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

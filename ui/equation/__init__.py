@@ -15,31 +15,37 @@ import streamlit as st
 
 from ui.equation.answers import EditMap, Edits, EquationState, Pin, read_edits, read_pin, read_window
 from ui.equation.frames import MAX_SIDE, Axis, Frame, Stack
-from ui.equation.rules import (
+from ui.equation.ops import (
     Add,
-    Angle,
     Append,
-    Binary,
+    Cos,
+    Difference,
+    Divide,
+    Exp,
     Grouped,
     Lookup,
     Matmul,
     Move,
+    Multiply,
     Rotate,
-    Rule,
+    RowMax,
+    RowSum,
     Scale,
+    Sin,
     Softmax,
     Transpose,
-    Unary,
-    Wiring,
+    operation,
 )
+from ui.equation.rule import Rule
 from ui.equation.strings import default_strings
+from ui.equation.wiring import Wiring
 from ui.theme import role_css
 
 __all__ = [
-    "FILES", "MAX_SIDE", "Add", "Angle", "Append", "Axis", "Binary", "EditMap", "Edits", "EquationState", "Frame",
-    "Grouped", "Lookup", "Matmul", "Move", "Pin", "Rotate", "Rule", "Scale", "Softmax", "Stack", "Transpose", "Unary",
-    "Wiring", "build_payload", "default_strings", "equation", "joined", "read_edits", "read_pin", "read_window",
-    "send_program",
+    "FILES", "MAX_SIDE", "Add", "Append", "Axis", "Cos", "Difference", "Divide", "EditMap", "Edits", "EquationState",
+    "Exp", "Frame", "Grouped", "Lookup", "Matmul", "Move", "Multiply", "Pin", "Rotate", "RowMax", "RowSum", "Rule",
+    "Scale", "Sin", "Softmax", "Stack", "Transpose", "Wiring", "build_payload", "default_strings", "equation", "joined",
+    "read_edits", "read_pin", "read_window", "send_program",
 ]
 
 # One module is all that a component may have, so the files are joined; their functions share one scope. A component's
@@ -84,28 +90,20 @@ def build_payload(
     hidden_note: str,
     wiring: Wiring | None = None,
 ) -> dict[str, Any]:
-    """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule names none of them."""
+    """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule does not fit them."""
     ids = [frame.id for frame in frames]
     if len(set(ids)) != len(ids):
         raise ValueError(f"frame ids are not unique: {ids}")
     shapes = {frame.id: frame.values.shape for frame in frames}
     for rule in rules:
-        if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
-            raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
-        if isinstance(rule, Lookup) and rule.out in shapes and shapes.get(rule.ids) != (shapes[rule.out][0], 1):
-            raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
-    sent = [rule.payload() for rule in rules]
-    for rule in sent:
-        parts = ("out", "left", "right", "in", "bias", "cos", "sin")
-        named = [rule[part] for part in parts if rule.get(part) is not None]
-        if unknown := set(named) - set(ids):
-            raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
+        operation(rule.op)
+        rule.check(shapes)
     return {
         "v": 1,
         "rev": rev,
         "seq": seq,
         "frames": [frame.payload() for frame in frames],
-        "rules": sent,
+        "rules": [rule.payload() for rule in rules],
         "decimals": decimals,
         "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
