@@ -31,12 +31,12 @@ def drawn(
     show "?". With `pinning` off the equation keeps its pin to itself.
     """
     frames = [replace(frame, hidden=[(row, col) for id, row, col in hidden if id == frame.id]) for frame in frames]
-    rev, seq = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
+    at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
     pin = bench_module.pin_for(frames, telling) if pinning else None
     equation(
         frames, rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=rev, seq=seq,
-        hidden_note=_("Answer or skip the question first."), wiring=wiring,
+        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
+        seq=at.seq, hidden_note=_("Answer or skip the question first."), wiring=wiring,
         on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, frames, view.place),
         on_pin_change=bench_module.pin_taker(key, frames) if pinning else None,
         on_window_change=bench_module.window_taker(key, frames))

@@ -99,9 +99,9 @@ def product(part: Slice, *, key: str, bench: Bench, hidden: Sequence[tuple[int, 
     drawn[-1] = replace(drawn[-1], hidden=list(hidden))
     rows, _columns = drawn[-1].shape
     pin = bench_module.pin_for(drawn, Pin("c", "c", rows - 1, 0))
-    rev, seq = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
+    revised = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
     equation(drawn, [Matmul("c", "a", "b", "1")], key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-             rev=rev, seq=seq, hidden_note=_("Answer or skip the question first."),
+             rev=revised.rev, since=revised.since, seq=revised.seq, hidden_note=_("Answer or skip the question first."),
              on_pin_change=bench_module.pin_taker(key, drawn))
     return pin
 

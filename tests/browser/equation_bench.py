@@ -275,14 +275,22 @@ state = equation(
 if state.window and state.window["D"] != st.session_state.get("first", 0):
     st.session_state.first = state.window["D"]
     st.rerun()
-if state.edits is not None and state.edits.seq > seq and state.edits.rev == rev:
-    st.session_state.edits, st.session_state.seq = state.edits.map, state.edits.seq
+typed = [change for change in state.edits or [] if change.seq > seq]
+for change in typed:
+    cells = edits_now.setdefault(change.name, {})
+    cells.pop(f"{change.row},{change.col}", None)
+    if change.value is not None:
+        cells[f"{change.row},{change.col}"] = change.value
+    if not cells:
+        del edits_now[change.name]
+    st.session_state.seq = change.seq
+if typed:
     st.rerun()
 
 
 def reset() -> None:
     """Drop every edit, as the application does when the address changes."""
-    st.session_state.edits, st.session_state.seq = {}, 0
+    st.session_state.edits = {}
     st.session_state.rev += 1
 
 
