@@ -139,7 +139,8 @@ def test_a_change_outside_the_tensor_is_dropped(cell: object) -> None:
 
 @pytest.mark.parametrize("change", [
     typed(name="blocks.0.scores"), typed(name="blocks.9.k"), typed(name=["blocks.0.k"]), typed(name=None),
-    typed(seq=-1), typed(seq=math.nan), typed(seq=10**400), typed(seq=True), typed(seq=1.5), typed(seq="1"), typed(rev=-1),
+    typed(seq=-1), typed(seq=math.nan),
+    typed(seq=10**400), typed(seq=True), typed(seq=1.5), typed(seq="1"), typed(rev=-1),
     typed(rev=None), {}, [], None, "x", 3,
     {key: part for key, part in typed().items() if key != "value"},
 ], ids=repr)

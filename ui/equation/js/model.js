@@ -10,7 +10,7 @@ import { operationOf } from "./operations.js";
  * @param {State} s
  * @param {Data} data
  */
-function _takeFrames(s, data) {
+export function takeFrames(s, data) {
   const same = s.data !== undefined && structureOf(data) === structureOf(s.data);
   s.data = data;
   s.order = data.frames.map(decode);

@@ -23,7 +23,7 @@ export function stepTo(s, tick) {
 /** @param {State} s */
 export function stopPlaying(s) {
   clearTimeout(s.playTimer);
-  s.playTimer = 0;
+  s.playTimer = null;
 }
 
 /**
@@ -67,7 +67,7 @@ export function drawControls(s) {
   attr(c.svg, "title", say(s, "svg"));
   while (c.files.children.length > s.order.length + 1) c.files.lastChild.remove();
   s.order.forEach((f, k) => {
-    const node = c.files.children[k + 1] ?? button(c.files, "quiet", () => saveCsv(s, s.order[k]));
+    const node = c.files.children[k + 1] ?? button(c.files, "quiet", () => saveCsv(s.order[k]));
     put(node, `CSV ${titleOf(f)}`);
     for (const name of ["aria-label", "title"]) attr(node, name, say(s, "csv", { symbol: titleOf(f) }));
   });

@@ -8,11 +8,8 @@ import { escaped, save, svgColour, svgFile, svgFont } from "./svg.js";
 import { svgWiring } from "./wiring.js";
 /** @import { Frame, State } from "./types.d.ts" */
 
-/**
- * @param {State} s
- * @param {Frame} f
- */
-export function saveCsv(_s, f) {
+/** @param {Frame} f */
+export function saveCsv(f) {
   const text = (v) => Number.isNaN(v) ? "" : fullValue(v).replace("−", "-").replace("∞", "inf");
   save(
     `${f.name}.csv`,

@@ -302,7 +302,7 @@ export interface State {
   tick: number | null;
   ticks: Tick[];
   ranks: Record<string, (i: number, j: number) => number>;
-  playTimer: number;
+  playTimer: ReturnType<typeof setTimeout> | null;
   /** What is on screen. */
   width: number;
   height: number;
@@ -334,7 +334,9 @@ export interface State {
   };
   dials: { box: HTMLElement; row: HTMLElement; title: HTMLElement; list: Dial[] } | null;
   dialRow: number;
-  controls: Record<"steps" | "files", HTMLElement> & Record<"back" | "play" | "next" | "skip" | "view" | "svg", HTMLButtonElement>;
+  controls:
+    & Record<"steps" | "files", HTMLElement>
+    & Record<"back" | "play" | "next" | "skip" | "view" | "svg", HTMLButtonElement>;
   observer: ResizeObserver;
   onEscape(event: KeyboardEvent): void;
   onFonts(): void;
