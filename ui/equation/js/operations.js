@@ -21,7 +21,7 @@ import { transpose } from "./ops/transpose.js";
 /** @import { Operation } from "./types.d.ts" */
 
 /** @type {Record<string, Operation>} */
-const OPERATIONS = {
+export const OPERATIONS = {
   add,
   append,
   cos,
