@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from server import turn
 from ui import bench, equation, frame, i18n
 from ui.i18n import _
 from ui.stages import SECTIONS, stage
@@ -18,6 +19,7 @@ PAGES = {
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")
+turn.install()
 dropped = bench.begin(st.context.locale)
 i18n.html_lang()
 built = {}

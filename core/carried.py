@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core import cost, steps
+from core.check import Check
 from core.config import ModelConfig
 from core.generation import GenerationStep
 from core.model import Decoder
-from core.trace import Check, Trace
+from core.trace import Trace
 
 
 class Carried(NamedTuple):

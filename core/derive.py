@@ -15,7 +15,6 @@ from typing import NamedTuple
 from torch import Tensor
 
 from core import rope
-from core.errors import UnknownName
 from core.trace import Index, Trace
 
 # Which axis a product sums over.
@@ -56,9 +55,7 @@ class Cell:
 
 def rule(trace: Trace, name: str) -> Rule:
     """The rule of a computed tensor. Raises UnknownName for one that was given rather than computed."""
-    step = trace.steps.get(name)
-    if step is None or any(read not in trace for read in step.reads):
-        raise UnknownName(name, list(trace.steps))
+    step = trace.made_by(name)
     contracted = CONTRACTED.get(step.op)
     if step.op == "project":
         contracted = trace.axes(step.reads[1])[0]

@@ -14,13 +14,14 @@ import numpy as np
 import streamlit as st
 
 from core import derive
+from core.check import Check
 from core.experiments import Overflow
 from core.live.errors import ModelMissing
 from core.live.registry import DEFAULT
 from core.matmul import CellSum
 from core.notation import AXES
 from core.snippets import Program
-from core.trace import Check, Index, Trace
+from core.trace import Index, Trace
 from ui import bench as bench_module
 from ui import errors, i18n, installing, navigation, sources, state_file, theme
 from ui.bench import Bench

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from core import notation, steps, trace, worked
+from core import kept, notation, steps, trace, worked
 from core.config import ModelConfig
 from core.errors import ShapeError, UnknownName
 from core.model import Decoder
@@ -143,7 +143,7 @@ def test_computed_tensors_are_kept_within_a_bound_and_come_back_the_same(monkeyp
     result = traced(**CONFIG)
     computed = [name for name in result.names() if not result.is_given(name)]
     before = {name: result[name].clone() for name in computed}
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", 3000)
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", 3000)
     small, stream = traced(**CONFIG), sum(t.nbytes for t in result.stream)
     for name in [*computed, *reversed(computed)]:
         assert torch.equal(small[name], before[name]), name
@@ -157,7 +157,7 @@ def test_when_room_is_short_the_tensor_unused_longest_goes(monkeypatch: pytest.M
     keep, drop, new = "blocks.0.norm1", "blocks.1.norm1", "blocks.0.k_proj"
     sizes = {name: result[name].nbytes for name in (keep, drop, new)}
     result = traced(**CONFIG)
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", sizes[keep] + max(sizes[drop], sizes[new]))
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", sizes[keep] + max(sizes[drop], sizes[new]))
     first, second = result[keep], result[drop]
     assert result[keep] is first
     assert result[new] is not None
@@ -167,7 +167,7 @@ def test_when_room_is_short_the_tensor_unused_longest_goes(monkeypatch: pytest.M
 
 
 def test_several_readers_get_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", 2000)
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", 2000)
     result, expected, failures = traced(**CONFIG), traced(**CONFIG)["logits"], []
 
     def read() -> None:
