@@ -27,6 +27,9 @@ def compare(kind: str, name: str, written_out: Tensor, fused: Tensor) -> Check |
     compared = written_out.isfinite() | fused.isfinite()
     if not bool(compared.any()):
         return None
-    differences = (written_out - fused)[compared].abs().nan_to_num(nan=math.inf, posinf=math.inf)
-    sizes = fused[compared].abs().nan_to_num(nan=math.inf, posinf=math.inf)
-    return Check(kind, name, float(differences.max()), float(sizes.max()))
+    differences, sizes = (written_out - fused)[compared], fused[compared]
+    return Check(kind, name, _largest(differences), _largest(sizes))
+
+
+def _largest(values: Tensor) -> float:
+    return float(values.abs().nan_to_num(nan=math.inf, posinf=math.inf).max())
