@@ -10,6 +10,7 @@ from core import cost, decode_time, growth
 from core.config import PRESETS, ModelConfig
 from core.decode_time import Timing
 from core.devices import DEVICES
+from core.live.model import FORWARDS
 from ui import bench as bench_module
 from ui import figures, i18n, theme
 from ui.blocks import units_note
@@ -98,7 +99,8 @@ class Measuring:
         self.at = decode_time.lengths(decoder.config, LONGEST_LIVE if live else decoder.config.max_positions)
         self.rows: list[Timing] = []
         self.running = True
-        self._coming: Iterator[Timing] = decode_time.decode_times(decoder, self.at, run.prompt.turn)
+        turn = run.prompt.turn if live else FORWARDS.take  # this decoder too is large enough to keep others waiting
+        self._coming: Iterator[Timing] = decode_time.decode_times(decoder, self.at, turn)
 
     def advance(self) -> None:
         """Measure at the next length."""
