@@ -40,13 +40,13 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.setenv(registry.VARIABLE, str(folder))
     monkeypatch.setenv("TRANSFORMER_WORKBENCH_CACHE", str(tmp_path / "cache"))
     yield folder
-    sources._loader_of.clear()
+    sources._loaders.cache_clear()
 
 
 def loaded(name: str) -> None:
     """Wait until the server's loader of that model is done."""
     deadline = time.monotonic() + 60
-    while sources._loader_of(name).progress() is not None:
+    while sources.loader_of(name).progress() is not None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 

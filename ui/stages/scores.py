@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from core import ops
+from core.check import Check
 from core.comparison import Comparison
 from core.questions import Question
 from core.stages import scores
 from core.stages.scores import experiment
-from core.trace import Check
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
