@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from core.live import weights_cache
-from tests.browser.conftest import start_server
 from tests.browser.on_page import serious, settled, sideways
 from tests.browser.without_model import FOLDER, NAME
 from tests.core.live.conftest import write_tiny
@@ -28,18 +27,15 @@ def wheel(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server that has no model yet. Tests name it before `open_page`, so that it outlives their pages: a page whose
-    server is gone complains."""
+def url(
+    tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch, own_server: Callable[[Path], str],
+) -> str:
+    """A server that has no model yet."""
     (tmp_path / "site").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     monkeypatch.setenv(FOLDER, str(tmp_path))
     monkeypatch.setenv(weights_cache.VARIABLE, str(tmp_path / "cache"))
-    server, address = start_server(Path(__file__).with_name("without_model.py"), tmp_path / "server.log")
-    yield address
-    server.terminate()
-    server.wait(timeout=20)
-    assert "Traceback" not in (tmp_path / "server.log").read_text()
+    return own_server(Path(__file__).with_name("without_model.py"))
 
 
 def visit(page: Page, url: str, address: str = "") -> Page:

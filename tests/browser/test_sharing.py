@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 
 from core import toy, worked
 from core.toy import ToySizes
-from tests.browser.conftest import start_server
 from tests.browser.on_page import (
     STRINGS,
     cell,
@@ -270,17 +269,10 @@ def test_the_choices_hold_from_page_to_page(page: Page, url: str) -> None:
     assert all(part in page.url for part in ("source=toy", "T=3", "seed=4", "head=2", "decimals=4", "edits="))
 
 
-@pytest.fixture
-def fresh_url(tmp_path: Path) -> Iterator[str]:
-    """A server that nobody has visited yet."""
-    server, address = start_server(ROOT / "serve.py", tmp_path / "server.log")
-    yield address
-    server.terminate()
-    server.wait(timeout=20)
-
-
-def test_the_very_first_request_of_a_server_may_be_a_deep_link(page: Page, fresh_url: str) -> None:
-    visit(page, f"{fresh_url}/scores?lang=zh&example=block")
+def test_the_very_first_request_of_a_server_may_be_a_deep_link(
+    own_server: Callable[[Path], str], open_page: Callable[..., Page],
+) -> None:
+    page = visit(open_page(), f"{own_server(ROOT / 'serve.py')}/scores?lang=zh&example=block")
     wait_for_slice(page, worked.block(), "blocks.0.scaled")
     expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.locator("[role=dialog]")).to_have_count(0)
