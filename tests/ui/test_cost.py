@@ -17,6 +17,7 @@ from core.shapes import MODELS
 from core.timing import Timing
 from core.toy import ToySizes, toy
 from tests.ui.on_page import arrived, everything, messages, opened
+from tests.waiting import until
 from ui import costs, measuring
 from ui.measuring import Measured, Measurement
 from ui.theme import format_bytes, percent, quantity
@@ -235,10 +236,7 @@ def test_the_measurement_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clock = Measurement()
     clock.start(NoModel())  # type: ignore[arg-type]
-    for _ in range(200):
-        if clock.result is not None:
-            break
-        measuring.time.sleep(0.01)
+    until(lambda: clock.result is not None)
     clock.start(NoModel())  # type: ignore[arg-type]
     assert ran == [1]
     assert clock.fraction is None

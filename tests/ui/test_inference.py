@@ -34,6 +34,7 @@ from tests.ui.on_page import (
     trace_of,
     values,
 )
+from tests.waiting import LONGEST, join
 from ui import address, generating, sources
 from ui.bench import Bench
 from ui.sources import LONGEST_CONTEXT
@@ -294,7 +295,8 @@ def test_beyond_the_window_of_keys_the_sum_over_the_others_is_sent_too(model: li
                      for side in ("before", "after"))
     np.testing.assert_allclose(before + weights @ v + after, context, atol=1e-6)
     assert np.abs(before).max() > 0
-    assert equation["frames"][0]["row_notes"][0] == "sum of all: 1.000"
+    # Softmax weights may sum to exactly 1, which is printed as a whole number, or to its neighbour in float32.
+    assert set(equation["frames"][0]["row_notes"]) <= {"sum of all: 1", "sum of all: 1.000"}
 
 
 def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None:
@@ -418,17 +420,17 @@ def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> 
 
     def slowly() -> Iterator[GenerationStep]:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(LONGEST)
         yield from steps
 
     run._coming = slowly()
     first = threading.Thread(target=run.advance)
     first.start()
-    assert begun.wait(10)
+    assert begun.wait(LONGEST)
     run.advance()
     assert run.steps == []
     go_on.set()
-    first.join(10)
+    join(first)
     assert run.steps == steps[:1]
 
 

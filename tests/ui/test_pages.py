@@ -15,7 +15,6 @@ from core.trace import NAMES
 from tests.ui.on_page import (
     PAGES,
     ROOT,
-    SCORES,
     SENTENCE,
     SOURCES,
     TOY,
