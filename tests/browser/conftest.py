@@ -27,7 +27,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-expect.set_options(timeout=20_000)  # two browsers and two servers may share one core with each other
+PATIENCE = 120_000  # milliseconds: nothing is asked to be quick here, and the machine may be busy or slow
+expect.set_options(timeout=PATIENCE)
 LOCAL = {"127.0.0.1", ""}  # "" is a data: or blob: address
 
 
@@ -86,6 +87,7 @@ def app_url(serve: Callable[[Path], str], browser: Browser) -> str:
     """
     address = serve(ROOT / "app.py")
     with browser.new_page() as page:
+        page.set_default_timeout(PATIENCE)
         page.goto(address)
         page.locator("[data-testid=stSidebarNav] a").first.wait_for()
     return address
@@ -121,6 +123,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
     def opened(**options: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if is_error(m) else None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ui.equation import default_strings
 from ui.theme import format_number, full_value
 
 STRINGS = default_strings(str)
+PATIENCE_S = 60.0  # seconds to wait for what should come
 MOST_TERMS, FIRST_TERMS, LAST_TERMS = 8, 3, 2  # what the dock writes of a sum
 
 HOSTS = """[...document.querySelectorAll("*")].filter((node) => node.shadowRoot?.querySelector(".equation"))"""
@@ -114,7 +116,7 @@ def wait_for_slice(
     matrix = derive.slice_of(trace, name, batch, head)
     wanted = [format_number(float(value), decimals) for value in (matrix.T if transposed else matrix).flatten()]
     cells = page.locator(f"[data-name='{name}']").nth(nth).locator("[role=gridcell]")
-    expect(cells).to_have_text(wanted, timeout=10_000)
+    expect(cells).to_have_text(wanted)
 
 
 def unfold(page: Page, key: str) -> Locator:
@@ -147,6 +149,14 @@ def settled(page: Page) -> None:
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_have_count(1)
     expect(page.locator(".equation.waiting")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => null)")
+
+
+def settles(page: Page, look: Callable[[], object], wanted: object) -> None:
+    """Wait until what can be seen is `wanted`; fail with what it is instead."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (seen := look()) != wanted and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert seen == wanted
 
 
 def serious(page: Page) -> list[str]:

@@ -66,7 +66,7 @@ def test_a_number_field_keeps_the_last_good_numbers(page: Page, url: str) -> Non
 
 def test_a_strange_sentence_is_read_or_refused_and_never_run(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en&source=live")
-    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible()
     box = page.locator(".st-key-text textarea")
     model = live.load()
     for text in (SCRIPT, "שלום עולם", "🦊👩\u200d👩\u200d👧 ok", "**b** $x$ `c` [a](http://x)"):
@@ -122,7 +122,7 @@ def test_a_hostile_address_opens_the_page_and_says_what_was_left_out(
 
 def test_a_sentence_in_an_address_is_text(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en&source=live&text={quote(SCRIPT)}")
-    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible()
     expect(page.locator(".st-key-text textarea")).to_have_value(SCRIPT)
     unharmed(page)
 

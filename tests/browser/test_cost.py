@@ -105,7 +105,7 @@ def test_the_machine_is_measured_once_for_everyone(open_page: Callable[..., Page
     section = unfold(page, "machine")
     section.get_by_role("button", name="Measure this machine").click()
     expect(section.locator("[role=progressbar], [data-testid=stProgress]").first).to_be_visible()
-    expect(section.locator(".ledger tbody tr")).to_have_count(6, timeout=120_000)
+    expect(section.locator(".ledger tbody tr")).to_have_count(6)
     for factor in section.locator(".ledger tbody td:last-child").all_inner_texts():
         assert float(factor.removeprefix("×")) > 0.5, "far below the bound"
     other = visit(open_page(), f"{url}/cost?lang=zh&device=here")

@@ -30,7 +30,7 @@ def opened(page: Page, address: str) -> Page:
 
 def visit(page: Page, address: str) -> Page:
     page.goto(address)
-    expect(page.locator("[class*=st-key-open-]").last).to_be_visible(timeout=60_000)
+    expect(page.locator("[class*=st-key-open-]").last).to_be_visible()
     settled(page)
     return page
 
@@ -50,7 +50,7 @@ def test_with_all_open_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_live_model_s_wide_tensors_fit_a_phone(open_page: Callable[..., Page], url: str, slug: str) -> None:
     page = visit(open_page(viewport=PHONE), f"{url}/{slug}?lang=en&source=live&text=A+small+red+fox.")
-    expect(page.locator(".strip").first).to_contain_text("576", timeout=60_000)
+    expect(page.locator(".strip").first).to_contain_text("576")
     settled(page)
     assert sideways(page) == [0, 0, 0]
     assert serious(page) == []

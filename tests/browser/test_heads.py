@@ -261,7 +261,7 @@ def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page
 def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
     visit(page, f"{url}/{address}&lang=en")
     if "live" in address:
-        expect(page.locator(".strip .sizes")).to_contain_text("D=576", timeout=60_000)
+        expect(page.locator(".strip .sizes")).to_contain_text("D=576")
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
     settled(page)
     assert overhang(page) <= 0

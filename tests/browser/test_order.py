@@ -30,7 +30,7 @@ def expect_sides(page: Page, found: Reordered) -> None:
     for name, values in (("permutation", found.matrix), ("contents", found.contents), ("reordered", found.reordered),
                          ("expected", found.expected), ("found", found.found)):
         cells = page.locator(f"[data-name='{name}']").first.locator("[role=gridcell]")
-        expect(cells).to_have_text(printed(values), timeout=10_000)
+        expect(cells).to_have_text(printed(values))
 
 
 def chips(page: Page) -> str:
@@ -134,7 +134,7 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
 
 def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en&source=live&text=A+small+red+fox.&layer=3&order=1.0.2.3.4")
-    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576")
     trace = live.load().trace("A small red fox.")
     found = order.reorder(trace, 2, [1, 0, 2, 3, 4])
     assert found.equivariant
@@ -145,7 +145,7 @@ def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> N
 
 def test_of_a_wide_x_p_is_a_list_and_all_of_it_is_in_the_first_view(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en&source=live&text=The+cat+sat+on+the+mat+because+it+was+tired.&layer=2")
-    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576")
     settled(page)
     trace = live.load().trace("The cat sat on the mat because it was tired.")
     chosen = order.opening(len(trace.tokens))

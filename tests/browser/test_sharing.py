@@ -21,6 +21,7 @@ from tests.browser.on_page import (
     edit,
     fill,
     settled,
+    settles,
     switch,
     unfold,
     visit,
@@ -51,11 +52,7 @@ def picture(page: Page) -> tuple[object, ...]:
 
 def expect_picture(page: Page, wanted: tuple[object, ...]) -> None:
     """Wait until the page looks like that; fail with what differs."""
-    for _ in range(60):
-        if picture(page) == wanted:
-            return
-        page.wait_for_timeout(50)
-    assert picture(page) == wanted
+    settles(page, lambda: picture(page), wanted)
 
 
 def worked_with_everything(page: Page, url: str) -> None:
@@ -96,7 +93,7 @@ def toy_of_ones(page: Page, url: str) -> None:
 def live_text(page: Page, url: str) -> None:
     """A sentence with characters that an address must escape."""
     visit(page, f"{url}/scores?lang=en&source=live&layer=3&head=2")
-    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible()
     box = page.locator(".st-key-text textarea")
     box.fill("A & B = 50% “猫”\n#1?")
     box.press("Control+Enter")
@@ -114,7 +111,7 @@ def test_a_copied_address_and_a_reload_show_the_same_page(
     other = open_page(locale="zh-CN" if "lang=en" in address else "en-US")
     visit(other, address)
     if prepare is live_text:
-        expect(other.locator("[data-name='blocks.2.q_rot']")).to_be_visible(timeout=60_000)
+        expect(other.locator("[data-name='blocks.2.q_rot']")).to_be_visible()
     expect_picture(other, seen)
     page.reload()
     page.locator("[role=gridcell]").first.wait_for()

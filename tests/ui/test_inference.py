@@ -6,7 +6,6 @@ import base64
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +20,8 @@ from core.live.model import MAX_CHARACTERS
 from core.model import decoder_of
 from core.trace import Trace
 from tests.ui.on_page import (
+    CACHE,
+    GENERATION,
     REFUSED,
     SENTENCE,
     SOURCES,
@@ -31,6 +32,7 @@ from tests.ui.on_page import (
     opened,
     payloads,
     scope,
+    steps_of,
     trace_of,
     values,
 )
@@ -39,18 +41,6 @@ from ui import address, generating, sources
 from ui.bench import Bench
 from ui.sources import LONGEST_CONTEXT
 from ui.theme import format_bytes, quantity
-
-GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
-SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
-            "predict")
-WHOLE = [source for source in SOURCES if source not in ("single_head", "grouped")]
-
-
-def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:
-    """The core's own generation from the ids of a trace, with its parameters."""
-    ids = trace["tokens"]
-    room = min(count, trace.config.max_positions - ids.shape[1] + 1)
-    return list(generate(decoder_of(trace), ids, **{"max_tokens": room, "trace": True, **choices}))
 
 
 def assert_step(at: AppTest, step: GenerationStep, *, batch: int = 0, head: int = 0) -> int:
@@ -70,25 +60,6 @@ def button(at: AppTest, key: str) -> AppTest:
     found = at.button(key=key).click().run()
     assert not found.exception
     return found
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("source", WHOLE)
-@pytest.mark.parametrize("page", [GENERATION, CACHE])
-def test_a_page_opens_with_the_first_decode_step_of_its_source(
-    page: str, source: str, lang: str, model: live.Live,
-) -> None:
-    parts, (batch, head) = SOURCES[source]
-    at = opened(page, lang=lang, **parts)
-    assert messages(at) == []
-    for key in SECTIONS:
-        at.session_state[f"open-{key}"] = True
-    at.run()
-    assert not at.exception
-    step = steps_of(trace_of(source, model), 3)[1]
-    assert step.kind == "decode"
-    assert assert_step(at, step, batch=batch, head=head) >= (2 if page == CACHE else 7)
-    assert (step.cached, step.length_after) == (step.text.shape[1] - 1, step.text.shape[1])
 
 
 @pytest.mark.parametrize("page", [GENERATION, CACHE])
