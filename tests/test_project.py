@@ -207,8 +207,9 @@ def test_changed_requirements_are_installed_again(fresh: Path) -> None:
 
 
 def test_the_checks_are_ruff_mypy_translations_and_pytest(fresh: Path) -> None:
-    commands = "\n".join(dry_run(fresh, "test"))
-    assert [c for c in ("ruff check", "mypy", "translations.py check", "pytest") if c not in commands] == []
+    for target, last in (("test", "--second-run"), ("check", "tests/core")):
+        commands = "\n".join(dry_run(fresh, target))
+        assert [c for c in ("ruff check", "mypy", "translations.py check", "pytest", last) if c not in commands] == []
 
 
 # --- settings --------------------------------------------------------------------------------------------

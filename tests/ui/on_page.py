@@ -18,6 +18,7 @@ from core.generation import GenerationStep, generate
 from core.model import decoder_of
 from core.toy import ToySizes
 from core.trace import NAMES, Trace, template
+from tests.waiting import LONGEST
 from ui import address
 from ui.stages import stage
 
@@ -45,7 +46,7 @@ def opened(page: str = SCORES, **address_parts: str) -> AppTest:
 
     AppTest knows a page before the first run by its file's name alone, which is its slug here.
     """
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     for key, value in address_parts.items():
         at.query_params[key] = value
     return at.run() if page == PAGES[0] else at.switch_page(page).run()

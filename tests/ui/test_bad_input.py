@@ -109,7 +109,7 @@ def test_an_unsound_address_is_dropped_with_a_notice(source: str, key: str) -> N
         said = []
         for lang in ("en", "zh")[:2 if place == 0 else 1]:
             parts = {"lang": lang, "source": source, key: value}
-            at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+            at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
             at.context = {"locale": lang}
             for name, part in parts.items():
                 at.query_params[name] = part

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.live import registry
 from core.live.errors import InstallFailed
 from core.live.install import Installation, Installer
-from tests.waiting import until
+from tests.waiting import LONGEST, until
 from ui import errors, installing, sources
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
 def opened(monkeypatch: pytest.MonkeyPatch, *, local: bool, lang: str = "en") -> AppTest:
     """The home page with Live chosen, once it is known that there is no model."""
     monkeypatch.setattr(installing, "possible", lambda: local)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     at.query_params |= {"lang": lang, "source": "live"}
     at.run()
     until(lambda: sources.loader().progress() is None)
@@ -65,7 +65,7 @@ def keys(at: AppTest) -> set[str | None]:
 
 
 def test_without_a_browser_on_this_machine_nothing_is_offered(recorder: Recorder) -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     at.query_params |= {"lang": "en", "source": "live"}
     at.run()
     until(lambda: sources.loader().progress() is None)

@@ -30,6 +30,7 @@ from tests.ui.on_page import (
     shown,
     unfold,
 )
+from tests.waiting import LONGEST
 
 
 def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
@@ -71,7 +72,7 @@ def test_the_two_languages_differ_and_the_numbers_do_not(page: str) -> None:
 
 def test_the_browser_s_language_is_the_first_one_shown_and_the_address_wins() -> None:
     for locale, parts, language in (("zh-TW", {}, "zh"), ("fr-FR", {}, "en"), ("zh-CN", {"lang": "en"}, "en")):
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
         at.context = {"locale": locale}
         for key, value in parts.items():
             at.query_params[key] = value
