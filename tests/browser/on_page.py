@@ -41,6 +41,9 @@ DIGITS = """() => Object.fromEntries(HOSTS.flatMap(
         [...grid.querySelectorAll("[role=row]")].map((row) => [...row.children].map((cell) => cell.textContent))])))
 """.replace("HOSTS", HOSTS)
 
+# Every view of ours has been drawn into.
+DRAWN = """() => [...document.querySelectorAll("*")].every((node) => [...node.shadowRoot?.querySelectorAll(
+    ".equation, .merging, .permutation, .thumbnails") ?? []].every((view) => view.childElementCount))"""
 REACHED = """() => [...document.querySelectorAll(
     ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table")].every(
     (place) => place.scrollWidth <= place.clientWidth || place.hasAttribute("tabindex"))"""
@@ -78,9 +81,10 @@ def projection_frames(trace: Trace, letter: str, layer: int = 0) -> list[Shown]:
 
 
 def visit(page: Page, address: str) -> Page:
-    """Open an address and wait until its page stands: the first equation, on the home page the map."""
+    """Open an address and wait until its page stands: the first equation, on the home page the map, all is drawn."""
     page.goto(address)
     page.locator("[role=gridcell]" if "/scores" in address else ".strip, .st-key-map .made").first.wait_for()
+    settled(page)
     return page
 
 
@@ -145,8 +149,9 @@ def fill(page: Page, key: str, text: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until Streamlit has nothing more to do, every edit has been taken and the fonts are there."""
+    """Wait until Streamlit has nothing more to do, all is drawn, every edit has been taken and the fonts are there."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_have_count(1)
+    page.wait_for_function(DRAWN)
     expect(page.locator(".equation.waiting")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => null)")
 
