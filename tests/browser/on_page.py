@@ -188,6 +188,11 @@ def sideways(page: Page) -> list[int]:
     return found
 
 
+def fits(page: Page) -> None:
+    """Wait until nothing scrolls sideways, as after a new width; fail if something does."""
+    settles(page, lambda: sideways(page), [0, 0, 0])
+
+
 def overhang(page: Page) -> float:
     """How far the first equation reaches below the upper edge of its dock, in pixels: what the dock covers."""
     frames = page.locator(".eq").first.locator(".frame .mid").evaluate_all(

@@ -37,9 +37,8 @@ def chips(page: Page) -> str:
     return "".join(page.locator(".chip bdi").all_inner_texts())
 
 
-@pytest.mark.parametrize("chosen", [(2, 0, 1), (1, 0, 2), (0, 1, 2), (2, 1, 0)])
-@pytest.mark.parametrize(("mask", "positions"), [("none", "none"), ("causal", "none"), ("none", "sinusoidal"),
-                                                 ("none", "rope"), ("causal", "rope")])
+@pytest.mark.parametrize(("chosen", "mask", "positions"), [
+    ((1, 0, 2), "none", "none"), ((1, 0, 2), "causal", "none"), ((2, 1, 0), "none", "rope")])
 def test_both_sides_and_the_verdict(page: Page, url: str, chosen: Sequence[int], mask: str, positions: str) -> None:
     parts = f"&order={'.'.join(map(str, chosen))}&sight={mask}&places={positions}"
     visit(page, f"{url}/order?lang=en{parts}")
@@ -99,12 +98,6 @@ def test_keys_buttons_and_dragging_change_the_order(page: Page, url: str) -> Non
     page.wait_for_url("**order=1.2.0**")
     page.get_by_role("button", name="Reverse").click()
     expect_sides(page, order.reorder(trace, 0, [0, 2, 1]))
-
-
-@pytest.mark.parametrize("text", ["0.0.1", "5.6.7", "0.1", "x", "-1.0.1", "9" * 3000, "0.1.2.3.4"])
-def test_an_order_that_is_none_is_dropped(page: Page, url: str, text: str) -> None:
-    visit(page, f"{url}/order?lang=en&order={text}&sight=zzz&places=zzz")
-    expect_sides(page, order.reorder(worked.word_order(), 0, [2, 0, 1]))
 
 
 def test_a_question_hides_both_sides_and_names_the_slip(page: Page, url: str) -> None:

@@ -266,8 +266,7 @@ def test_the_slider_of_the_base_follows_the_source(page: Page, url: str) -> None
     expect(shown).to_have_text(full_value(base))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_word_of_many_hands_overlaps_another(
     open_page: Callable[..., Page], url: str, width: int, scheme: str,
 ) -> None:
