@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import comparison, experiments, observe, ops, programs, questions
 from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, choices
 from ui.equation import Pin
 from ui.equation.views import View
 from ui.furniture import checks, code, figures, formulas, header, notices, prose, sections, share, strip
@@ -17,6 +17,7 @@ from ui.shell import frame, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.sources import Resolved
+from ui.stages import scores
 
 
 @st.fragment
@@ -27,8 +28,8 @@ def lab() -> None:
                 editable=resolved.scope is not None)
     formula_at = st.container()
     with st.container(horizontal=True, key="controls"):
-        transpose = st.toggle(_("Transpose K"), value=True, key="transpose", bind="query-params")
-        scale = st.toggle(_("Divide by √Dh"), value=True, key="scale", bind="query-params")
+        transpose = scores.TRANSPOSE.draw(_("Transpose K"))
+        scale = scores.SCALE.draw(_("Divide by √Dh"))
     if transpose:
         _scores(bench, resolved, view, formula_at, last="scaled" if scale else "scores")
     else:
@@ -218,8 +219,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         return
     labels = {"unscaled": _("No division at all"), "model_width": _("÷ √D, the model width"),
               "times_root": _("× √Dh: dividing by Dh^−½")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mistake", default="unscaled",
-                               required=True)
+    kind = scores.MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = comparison.scores(view.trace, view.layer, kind)
     largest = result.largest(*view.place)
     if not largest:
@@ -245,8 +245,8 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 
 def _experiment() -> None:
-    seed = bench_module.whole_number(_("Seed of the draw"), "draw", *bench_module.seed_range())
-    rows = sections.cached(experiments.scale_experiment, "scale_experiment", seed)
+    seed = choices.DRAW.draw(_("Seed of the draw"))
+    rows = sections.cached(experiments.scale_experiment, seed)
     words = {
         "measured": _("measured"), "predicted": i18n.in_letters("√Dh"), "unscaled": _("without the scale"),
         "scaled": _("with the scale"),
