@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,8 +10,6 @@ from torch import Tensor
 from core import layouts, ops
 from core.errors import UnknownOption
 from core.trace import Trace
-
-SCORES = ("unscaled", "model_width", "times_root", "untransposed")
 
 
 class Comparison(NamedTuple):
@@ -32,67 +29,6 @@ class Comparison(NamedTuple):
             return 0.0
         place = (batch, head) if self.difference.ndim == 4 else batch
         return float(self.difference[place].abs().max())
-
-
-def scores(trace: Trace, layer: int, kind: str) -> Comparison:
-    """The scaled scores of a layer done wrong.
-
-    "unscaled" leaves the division out; "model_width" divides by √D instead of √Dh; "times_root" divides by Dh^−½, that
-    is multiplies by √Dh. "untransposed" multiplies Q by K as it stands and is compared with QKᵀ.
-    """
-    block = f"blocks.{layer}."
-    if kind == "untransposed":
-        q, k = (trace[name] for name in trace.steps[block + "scores"].reads)
-        error = refusal(lambda: q[0, 0] @ k[0, 0])  # one head is enough to hear what torch says
-        if error is not None:
-            return Comparison(trace[block + "scores"], None, None, None, error)
-        return compare(trace[block + "scores"], q @ k.repeat_interleave(trace.config.group, dim=1), None)
-    root = math.sqrt(trace.config.head_dim)
-    divisors = {"unscaled": 1.0, "model_width": math.sqrt(trace.config.width), "times_root": 1 / root}
-    if kind not in divisors:
-        raise UnknownOption("kind", kind, SCORES)
-    wrong = trace.with_scale(layer, 1 / divisors[kind])[block + "scaled"]
-    return compare(trace[block + "scaled"], wrong, divisors[kind])
-
-
-class Masking(NamedTuple):
-    """Where the mask is put, and what becomes of the rows: `weights` (B, H, Tq, Tk) and their `sums` (B, H, Tq)."""
-
-    weights: Tensor
-    sums: Tensor
-
-    def extent(self, batch: int, head: int) -> tuple[float, float]:
-        """The smallest and the largest row sum of one head."""
-        sums = self.sums[batch, head]
-        return float(sums.min()), float(sums.max())
-
-    def is_one(self, batch: int, head: int) -> bool:
-        """Whether every row of one head sums to 1, up to the rounding of float32."""
-        return bool(((self.sums[batch, head] - 1.0).abs() < 1e-5).all())
-
-
-MASKINGS = ("none", "before", "after", "renormalised")
-
-
-def masking(trace: Trace, layer: int, kind: str) -> Masking:
-    """The weights of a layer with its mask put in one of four places (D0 §7.1, case C16).
-
-    "none" leaves the mask out; "before" adds it to the scores, which is right; "after" sets weights to 0 after the
-    softmax and leaves it at that; "renormalised" then divides each row by what is left of it.
-    """
-    scaled, mask = trace[f"blocks.{layer}.scaled"], trace["mask"]
-    if kind == "none":
-        weights = ops.softmax(scaled)
-    elif kind == "before":
-        weights = trace[f"blocks.{layer}.weights"]
-    elif kind in ("after", "renormalised"):
-        weights = ops.softmax(scaled).masked_fill(mask == ops.NEG_INF, 0.0)
-    else:
-        raise UnknownOption("kind", kind, MASKINGS)
-    if kind == "renormalised":
-        left = weights.sum(dim=-1, keepdim=True)
-        weights = weights / left.masked_fill(left == 0, 1.0)
-    return Masking(weights, weights.sum(dim=-1))
 
 
 def compare(right: Tensor, wrong: Tensor, divisor: float | None = None) -> Comparison:

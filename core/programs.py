@@ -31,47 +31,14 @@ class Program(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
-def scores(trace: Trace, layer: int) -> Program:
-    """From X, or from Q and K where one of them was edited or given, to S (B, H, Tq, Tk)."""
-    block = f"blocks.{layer}."
-    q, k = trace.steps[block + "scores"].reads
-    if _cut(trace, layer) or trace.attention_input(layer) not in trace:
-        inputs = {"q": trace[q], "k": trace[k]}
-        body = ["# q (B, H, T, Dh) and k (B, Hkv, T, Dh)"]
-    else:
-        inputs, body = _projected(trace, layer)
-    group = trace.config.group
-    if group > 1:
-        body.append(f"k = k.repeat_interleave({group}, dim=1)  # (B, H, T, Dh): {group} query heads read one KV head")
-    factor = trace.scales.get(layer)
-    scale = "/ math.sqrt(q.shape[-1])" if factor is None else f"* {factor!r}"
-    body += ["raw = q @ k.mT  # (B, H, Tq, Tk)", *edited_lines(trace, block + "scores", "raw"),
-             f"result = raw {scale}", *edited_lines(trace, block + "scaled", "result"), "print(result)"]
-    return program("scores", inputs, body)
-
-
 def edited_lines(trace: Trace, name: str, variable: str) -> list[str]:
     """An assignment for each entry of a computed tensor that was edited."""
     cells = trace.edits.get(name, {})
     return [f"{variable}[{', '.join(map(str, index))}] = {number!r}  # edited" for index, number in cells.items()]
 
 
-def mask(trace: Trace, layer: int) -> Program:
-    """From S and the mask to the weights A (B, H, Tq, Tk)."""
-    inputs = {"scaled": trace[f"blocks.{layer}.scaled"], "mask": trace["mask"].float()}
-    body = ["# scaled (B, H, Tq, Tk); mask broadcasts over B and H: 0 may be read, -inf may not",
-            "masked = scaled + mask", "result = torch.softmax(masked, dim=-1).nan_to_num(0.0)  # a row of -inf: zeros",
-            "print(result)"]
-    return program("mask", inputs, body)
-
-
-def _cut(trace: Trace, layer: int) -> bool:
-    """Whether an edit sits after the projections, so that q or k no longer come from X as a whole."""
-    made = ("q_proj", "k_proj", "q", "k", "q_norm", "k_norm", "q_rot", "k_rot")
-    return any(f"blocks.{layer}.{short}" in trace.edits for short in made)
-
-
-def _projected(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
+def projected_lines(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
+    """What the projections, norms and RoPE of Q and K need, and the lines that give q and k."""
     config, block = trace.config, f"blocks.{layer}."
     inputs = {"x": trace[trace.attention_input(layer)]}
     names = [name for name in ("wq", "wk", "bq", "bk", "q_gamma", "k_gamma") if block + name in trace]
@@ -115,7 +82,7 @@ def rope_lines(trace: Trace) -> tuple[dict[str, Tensor], list[str]]:
     return inputs, lines
 
 
-def program(stage: str, inputs: Mapping[str, Tensor], body: Sequence[str]) -> Program:
+def program_of(stage: str, inputs: Mapping[str, Tensor], body: Sequence[str]) -> Program:
     """The lines of `body` after lines that define `inputs`: written out where they are few numbers, else read from
     the file `stage`.npz."""
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in inputs.items()}
@@ -175,7 +142,7 @@ def projections(trace: Trace, layer: int) -> Program:
         cells = edited_lines(trace, block + letter, letter)
         body += [f"{letter} = {letter}.clone()", *cells] if cells else []
     body += ["result = torch.cat((q, k, v), dim=1)  # every head, Q before K before V", "print(result)"]
-    return program("projections", inputs, body)
+    return program_of("projections", inputs, body)
 
 
 def mixing(trace: Trace, layer: int) -> Program:
@@ -205,7 +172,7 @@ def mixing(trace: Trace, layer: int) -> Program:
              f"{', a row without keys gives zeros' if empty else ''}",
              *edited_lines(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
              *edited_lines(trace, block + "context", "result"), "print(result)"]
-    return program("mixing", inputs, body)
+    return program_of("mixing", inputs, body)
 
 
 def decode(trace: Trace, layer: int) -> Program:
@@ -238,7 +205,7 @@ def decode(trace: Trace, layer: int) -> Program:
             inputs["allowed"] = (mask == 0).long()
         body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
     body += ["result = scaled.softmax(dim=-1) @ v  # (B, H, Tq, Dh)", "print(result)"]
-    return program("decode", inputs, body)
+    return program_of("decode", inputs, body)
 
 
 def cache(trace: Trace, layer: int) -> Program:
@@ -255,4 +222,4 @@ def cache(trace: Trace, layer: int) -> Program:
             f"per_token = 2 * {config.layers} * {batch} * {heads} * {width} * store.element_size()",
             f"assert {config.layers} * store.nbytes == per_token * {rows}  # 2 L B T Hkv Dh s",
             "result = store", "print(result)"]
-    return program("cache", inputs, body)
+    return program_of("cache", inputs, body)

@@ -33,42 +33,6 @@ class Question(NamedTuple):
     of: str = ""
 
 
-def score_question(trace: Trace, layer: int, batch: int, head: int, number: int) -> Question:
-    """The `number`-th question about the raw scores of a head; the questions walk over the matrix, off the diagonal
-    first."""
-    raw = trace[f"blocks.{layer}.scores"][batch, head]
-    rows, columns = raw.shape
-    if trace.config.head_dim > BY_HAND:
-        row = (rows - 1 - number) % rows
-        best = int(raw[row].argmax())
-        return Question("largest", row, best, float(raw[row, best]), best + 1.0)
-    places = sorted(((r, c) for r in range(rows) for c in range(columns)), key=lambda at: (at[0] == at[1], -at[0]))
-    row, column = places[number % len(places)]
-    score = float(raw[row, column])
-    return Question("value", row, column, score, score)
-
-
-def judge_score(
-    trace: Trace, layer: int, batch: int, head: int, question: Question, answer: float, decimals: int,
-) -> Verdict:
-    """Whether an answer is right to the shown decimals, or which slip would give it: √Dh already divided out, query
-    and key swapped, the sign lost, digits missing."""
-    block = f"blocks.{layer}."
-    if question.kind == "largest":
-        return "right" if answer == question.answer else "wrong"
-    if equal(answer, question.answer, decimals):
-        return "right"
-    if equal(answer, float(trace[block + "scaled"][batch, head, question.row, question.column]), decimals):
-        return "scaled"
-    raw = trace[block + "scores"][batch, head]
-    swapped = max(question.row, question.column) < min(raw.shape)
-    if swapped and equal(answer, float(raw[question.column, question.row]), decimals):
-        return "swapped"
-    if equal(answer, -question.answer, decimals):
-        return "sign"
-    return "close" if math.isclose(answer, question.answer, rel_tol=CLOSE) else "wrong"
-
-
 _ORDER = "kvq"  # in the first example Q = X, so it is asked for last
 
 

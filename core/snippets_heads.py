@@ -17,7 +17,7 @@ def heads(trace: Trace, layer: int) -> Program:
     body = ["# context (B, H, T, Dh)", "concat = context.transpose(1, 2).flatten(2)  # (B, T, H·Dh)",
             *programs.edited_lines(trace, block + "concat", "concat")]
     if block + "wo" not in trace:
-        return programs.program("heads", inputs, [*body, "result = concat", "print(result)"])
+        return programs.program_of("heads", inputs, [*body, "result = concat", "print(result)"])
     inputs["wo"] = trace[block + "wo"]
     plus = ""
     if block + "bo" in trace:
@@ -28,7 +28,7 @@ def heads(trace: Trace, layer: int) -> Program:
              f"summed = (parts @ blocks).sum(1){plus}  # what each head adds, added up",
              "assert torch.allclose(result, summed, rtol=1e-4, atol=1e-4 * float(result.abs().max()))",
              *programs.edited_lines(trace, block + "attn_out", "result"), "print(result)"]
-    return programs.program("heads", inputs, body)
+    return programs.program_of("heads", inputs, body)
 
 
 def splitting(trace: Trace, layer: int) -> Program:
@@ -41,7 +41,7 @@ def splitting(trace: Trace, layer: int) -> Program:
             *programs.edited_lines(trace, block + "q", "result"),
             f"wrong = q.view(B, {config.heads}, T, {config.head_dim})  # the same shape, other numbers",
             "print(result)"]
-    return programs.program("splitting", inputs, body)
+    return programs.program_of("splitting", inputs, body)
 
 
 def sharing(trace: Trace, layer: int) -> Program:
@@ -69,4 +69,4 @@ def sharing(trace: Trace, layer: int) -> Program:
             "    q, k, v, attn_mask=mask, scale=scale, enable_gqa=True)  # no copies in memory",
             "assert torch.allclose(result, fused, rtol=1e-4, atol=1e-4 * float(v.abs().max()))",
             "print(result)"]
-    return programs.program("sharing", inputs, body)
+    return programs.program_of("sharing", inputs, body)

@@ -13,7 +13,7 @@ from core.layouts import Layouts
 from core.stages.mixing.blend import Blend
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Scale, Wiring, default_strings, equation
+from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Wiring, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -41,40 +41,6 @@ def drawn(
         on_pin_change=bench_module.pin_taker(key, frames) if pinning else None,
         on_window_change=bench_module.window_taker(key, frames))
     return pin
-
-
-def compared(view: View, result: Comparison, *, key: str, bench: Bench, wrong_sign: str, right_sign: str) -> None:
-    """QKᵀ, what the wrong way makes of it, what the right way makes of it, and the difference, on one scale."""
-    if result.wrong is None or result.difference is None or result.divisor is None:
-        return
-    right, wrong, difference = (tensor[view.place].detach().float().cpu().numpy()
-                                for tensor in (result.right, result.wrong, result.difference))
-    raw, scaled = view.name("scores"), view.name("scaled")
-    bound = float(np.abs(np.concatenate([right, wrong])).max())
-    frames = [
-        view.frame("scores", raw, words=(_("query ↓"), _("key →"))),
-        replace(view.frame("wrong", scaled, sign=wrong_sign), label=_("wrong S"), values=wrong, shade=(-bound, bound)),
-        replace(view.frame("right", scaled, sign=right_sign), label=_("right S"), values=right, shade=(-bound, bound)),
-        replace(view.frame("difference", scaled, sign=_("wrong − right =")), label=_("difference"), values=difference,
-                shade=(-bound, bound)),
-    ]
-    right_divisor = view.rule(scaled, {raw: "scores", scaled: "right"})
-    rules: list[Rule] = [Scale("wrong", "scores", result.divisor), right_divisor,
-                         Binary("difference", "difference", "wrong", "right")]
-    names = (raw, "wrong", scaled, "difference")  # the made-up ones are no tensors of the trace
-    equation([replace(frame, name=name) for frame, name in zip(frames, names, strict=True)], rules, key=key,
-             decimals=bench.decimals, strings=default_strings(_))
-
-
-def untransposed(view: View, result: Comparison) -> tuple[Frame, Rule]:
-    """Q × K without the transpose, where the shapes happen to fit: the product as a frame, and its rule."""
-    if result.wrong is None:
-        raise ValueError("there is no product to show")
-    values = result.wrong[view.place].detach().float().cpu().numpy()
-    frame = view.frame("product", view.name("q"), sign="=")
-    return (replace(frame, name="product", label=" ".join(map(i18n.symbol, "qk")), role="score", values=values,
-                    slice="", cut=False),
-            Matmul("product", "q", "k", "Dh"))
 
 
 def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench, batch: int, head: int) -> None:

@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.cost import Roofline
-from core.experiments import ScaleRow
 from core.stages.embedding.rows import Alike, Waves
 from core.stages.generation.candidates import Candidates
 from core.stages.kv_cache.decode_time import Timing
 from core.stages.kv_cache.growth import Curve as Growth
 from core.stages.mixing.blend import Plane
 from core.stages.rope.meetings import Curve
+from core.stages.scores.experiment import ScaleRow
 from ui.shell.numbers import format_number
 
 _HEIGHT = 320

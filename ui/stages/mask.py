@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from core import comparison, masks, ops
-from core.experiments import SHIFTS, Overflow
+from core.stages.mask import SHIFTS, Overflow
 from ui.bench import Bench
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Add, Axis, Binary, Frame, Rule, Softmax, Unary, default_strings, equation

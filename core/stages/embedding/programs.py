@@ -32,4 +32,4 @@ def embedding(trace: Trace) -> Program:
         body += ["added = places[positions]  # (B, T, D)", *programs.edited_lines(trace, "pos_embed", "added"),
                  "result = result + added"]
     body += [*programs.edited_lines(trace, "blocks.0.in", "result"), "print(result)"]
-    return programs.program("embedding", inputs, body)
+    return programs.program_of("embedding", inputs, body)

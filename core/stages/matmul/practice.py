@@ -76,4 +76,4 @@ def program(left: Tensor, right: Tensor) -> Program:
     """left @ right in `result`; where it cannot be, `result` is the text of torch's error."""
     body = [f"# a {list(left.shape)}, b {list(right.shape)}", "try:", "    result = a @ b",
             "except RuntimeError as error:", "    result = str(error)", "print(result)"]
-    return programs.program("matmul", {"a": left, "b": right}, body)
+    return programs.program_of("matmul", {"a": left, "b": right}, body)

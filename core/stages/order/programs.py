@@ -30,7 +30,7 @@ def order(found: Reordered, mask: str) -> Program:
             f"order = {list(found.order)}  # the old places in their new order",
             "result = attend(x[:, order])  # Attn(PX)", "expected = attend(x)[:, order]  # P Attn(X)",
             "difference = (result - expected).abs().max()", "print(result)"]
-    return programs.program("order", inputs, body)
+    return programs.program_of("order", inputs, body)
 
 
 def _used(trace: Trace, name: str) -> bool:

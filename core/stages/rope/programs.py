@@ -19,4 +19,4 @@ def rope(trace: Trace, layer: int) -> Program:
         body.append(f"k = k.repeat_interleave({group}, dim=1)  # (B, H, T, Dh): {group} query heads read one KV head")
     body += ["result = q @ k.mT  # (B, H, Tq, Tk)", *programs.edited_lines(trace, block + "scores", "result"),
              "print(result)"]
-    return programs.program("rope", inputs | more, body)
+    return programs.program_of("rope", inputs | more, body)

@@ -36,7 +36,7 @@ def test_the_four_places_of_the_mask_show_their_own_row_sums(page: Page, url: st
     visit(page, f"{url}/mask?lang=en&example=block&head=2")
     for place, kind, name in ((0, "none", "weights"), (2, "after", "left"), (3, "renormalised", "weights")):
         choose(page, "where", place)
-        result = comparison.masking(trace, 0, kind)
+        result = mask.masking(At(trace, 0), kind)
         expect(page.locator(f"[data-name='{name}'] [role=gridcell]")).to_have_text(printed(result.weights[0, 1]))
         sums = page.locator(f".frame:has([data-name='{name}']) .sums span")
         for shown, value in zip(sums.all_inner_texts(), result.sums[0, 1], strict=True):

@@ -182,7 +182,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
 def test_without_the_transpose_torch_s_own_words_stand_on_the_page(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en")
     switch(page, "transpose")
-    error = comparison.scores(worked.single_head(), 0, "untransposed").error
+    error = scores.MISTAKES["untransposed"](At(worked.single_head(), 0)).error
     expect(page.locator("[data-testid=stAlert]")).to_contain_text(str(error))
     assert page.locator("[role=grid]").evaluate_all("all => all.map(n => n.dataset.name)") == [
         "blocks.0.q", "blocks.0.k"]
@@ -206,7 +206,7 @@ def test_the_scale_can_be_left_out_and_each_mistake_shows_its_own_difference(pag
     unfold(page, "wrong")
     for number, kind in enumerate(("unscaled", "model_width", "times_root")):
         choose(page, "mistake", number)
-        result = comparison.scores(trace, 0, kind)
+        result = scores.MISTAKES[kind](At(trace, 0))
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("difference", result.difference)):

@@ -14,7 +14,7 @@ from core.toy import ToySizes
 def test_masking_after_the_softmax_loses_weight_and_renormalising_restores_what_masking_before_gives() -> None:
     trace = toy.toy(ToySizes(batch=2, tokens=5, width=12, heads=4, kv_heads=2, layers=2), seed=3)
     before, after, again, none = (
-        comparison.masking(trace, 1, kind) for kind in ("before", "after", "renormalised", "none"))
+        mask.masking(At(trace, 1), kind) for kind in ("before", "after", "renormalised", "none"))
     torch.testing.assert_close(before.sums, torch.ones_like(before.sums), atol=1e-6, rtol=0)
     torch.testing.assert_close(again.weights, before.weights, atol=1e-6, rtol=0)
     torch.testing.assert_close(none.sums, torch.ones_like(none.sums), atol=1e-6, rtol=0)
@@ -33,7 +33,7 @@ def test_the_case_of_two_tokens_masked_after_the_softmax() -> None:
 
 def test_an_unknown_place_for_the_mask_is_refused() -> None:
     with pytest.raises(UnknownOption):
-        comparison.masking(worked.single_head("causal"), 0, "beside")
+        mask.masking(At(worked.single_head("causal"), 0), "beside")
 
 
 def test_the_steps_of_the_softmax_are_the_softmax() -> None:

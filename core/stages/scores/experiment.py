@@ -1,4 +1,4 @@
-"""Experiments with many random draws, summarised: what a formula predicts beside what was measured."""
+"""The scale experiment: many random draws, what √Dh predicts beside what was measured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from core import ops
-from core.trace import Trace
 
 HEAD_WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 QUERIES = 512
 KEYS = 16
-SHIFTS = (0, 200, 12)  # lowest, highest and first number added to a row: 12 overflows float16, 90 float32
 
 
 class Saturation(NamedTuple):
@@ -47,32 +45,6 @@ def scale_experiment(seed: int = 0) -> list[ScaleRow]:
         scaled = ops.scale_scores(raw, ops.default_scale(width))
         rows.append(ScaleRow(width, float(raw.std()), math.sqrt(width), saturation(raw), saturation(scaled)))
     return rows
-
-
-class Overflow(NamedTuple):
-    """One row of scores through softmax in a floating-point type, as the type computes it: `exponentials` of the plain
-    scores and the `naive` quotient (inf and nan where it overflows), and the `stable` one, the maximum subtracted."""
-
-    exponentials: Tensor
-    naive: Tensor
-    stable: Tensor
-
-
-def overflow(row: Tensor, dtype: torch.dtype) -> Overflow:
-    """row (Tk) -> the same softmax done plainly and stably in `dtype`; exp overflows above 11.09 in float16, 88.72 in
-    float32."""
-    scores = row.to(dtype)
-    exponentials = torch.exp(scores)
-    return Overflow(exponentials, exponentials / exponentials.sum(), ops.softmax(scores))
-
-
-def overflows(
-    trace: Trace, layer: int, batch: int, head: int, row: int, shift: float,
-) -> list[tuple[str, Overflow]]:
-    """One row of masked scores, `shift` added to each, through softmax in float16 and in float32."""
-    masked = trace[f"blocks.{layer}.masked"][batch, head]
-    scores = masked[min(row, masked.shape[0] - 1)] + shift
-    return [("float16", overflow(scores, torch.float16)), ("float32", overflow(scores, torch.float32))]
 
 
 def saturation(scores: Tensor) -> Saturation:
