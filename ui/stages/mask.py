@@ -9,8 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from core import comparison, masks, ops
-from core.experiments import Overflow
+from core.stages.mask import SHIFTS, Overflow
 from ui.bench import Bench
+from ui.bench.parameters import Choice, Whole
 from ui.equation import (
     Add,
     Axis,
@@ -30,6 +31,9 @@ from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
+
+WHERE = Choice("where", "before", codes=("none", "before", "after", "renormalised"), stage="mask")
+SHIFT = Whole("shift", SHIFTS[2], low=SHIFTS[0], high=SHIFTS[1], stage="mask")
 
 
 def unmasked(view: View, words: tuple[str, str]) -> tuple[list[Frame], list[Rule]]:

@@ -14,7 +14,6 @@ from core.machine.ledger import Workload
 from core.questions import Question
 from core.shapes import MODELS, Inputs, sizes
 from core.stages import cost as stage
-from ui import bench as bench_module
 from ui.furniture import code, formulas, prose, sections, share
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import on_bench
@@ -22,8 +21,9 @@ from ui.shell import errors, theme
 from ui.shell.i18n import _, axis
 from ui.shell.numbers import percent, quantity
 from ui.sources import Resolved
-from ui.stages.cost import figure, measured, tables
-from ui.stages.cost.subject import OPENING, Costs
+from ui.stages.cost import choices, figure, measured, tables
+from ui.stages.cost.choices import OPENING
+from ui.stages.cost.subject import Costs
 from ui.stages.home import atlas
 
 
@@ -48,18 +48,14 @@ def _workload(resolved: Resolved) -> Workload:
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        model = bench_module.own_choice(
-            st.selectbox, _("Model"), models, key="cost_of", width=210,
-            own="llama-2-7b" if resolved.source == "worked" else "bench")
-        tokens = bench_module.whole_number(f"{axis('T')} · {words['T']}", "cT", *bench_module.MAP_LIMITS["T"],
-                                           OPENING.inputs.tokens if OPENING.inputs else 1, width=130)
-        batch = bench_module.notch(f"{axis('B')} · {words['B']}", "cB", ledger.BATCHES, 1, width=190)
-        kind = bench_module.choice(st.segmented_control, _("Heads of K and V"), sharing, key="shared", default="own",
-                                   required=True)
-        weights = bench_module.choice(st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, key="wtype",
-                                      default="float16", width=120)
-        cache = bench_module.choice(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, key="ctype",
-                                    default="float16", width=120)
+        model = choices.MODEL.draw_own(st.selectbox, _("Model"), models, width=210,
+                                       own="llama-2-7b" if resolved.source == "worked" else "bench")
+        tokens = choices.TOKENS.draw(f"{axis('T')} · {words['T']}", width=130)
+        batch = choices.TEXTS.notch(f"{axis('B')} · {words['B']}", ledger.BATCHES, width=190)
+        kind = choices.SHARING.draw(st.segmented_control, _("Heads of K and V"), sharing, required=True)
+        weights = choices.WEIGHTS.draw(
+            st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, width=120)
+        cache = choices.CACHE.draw(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, width=120)
     try:
         config = _config(model, resolved)
     except WorkbenchError as problem:
@@ -78,8 +74,7 @@ def _config(model: str, resolved: Resolved) -> ModelConfig:
 def draw(shown: Costs) -> None:
     """The ledger with the formula of one of its parts, the roofline, and what to look for."""
     formula_at, table_at = st.container(), st.container()
-    shown.part = bench_module.choice(st.segmented_control, _("The formula of"), tables.product_names(), key="part",
-                                     default="pairs", required=True)
+    shown.part = choices.PART.draw(st.segmented_control, _("The formula of"), tables.product_names(), required=True)
     with formula_at:
         _formula(shown.load, shown.part)
     with table_at:
@@ -107,7 +102,7 @@ def _roof(load: Workload) -> Device:
     found = measured.measurement().result
     known = {**DEVICES, **({"here": found.ceilings} if found else {})}
     names = {code: device.name if code != "here" else _("this machine, measured") for code, device in known.items()}
-    device = known[bench_module.choice(st.selectbox, _("Device"), names, key="device", default="a100", width=280)]
+    device = known[choices.DEVICE.draw(st.selectbox, _("Device"), names, width=280)]
     stored = device.computes(load.weights)
     decode, prefill = ledger.by_batch(load, device), ledger.estimate(load, "prefill", device)
     words = {"roof": _("what the device can do"), "batches": _("decode step, other B"),
@@ -216,7 +211,7 @@ def shared(shown: Costs) -> None:
 def check(shown: Costs) -> None:
     """Parameters by formula against those of the model as it is built."""
     load = shown.load
-    built = sections.cached(cost.built_parameters, "built", load.config)
+    built = sections.cached(cost.built_parameters, load.config)
     counted = cost.parameters(load.config)["total"]
     st.caption(_("Check: {counted} parameters by formula, {built} in the tensors of the model as it is built. "
                  "Difference: {difference}.").format(

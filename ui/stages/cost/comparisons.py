@@ -6,11 +6,10 @@ import streamlit as st
 
 from core import cost
 from core.machine import ledger
-from ui import bench as bench_module
 from ui.furniture import checks
 from ui.shell.i18n import _, axis, in_latex
 from ui.shell.numbers import quantity
-from ui.stages.cost import tables
+from ui.stages.cost import choices, tables
 from ui.stages.cost.subject import Costs
 
 
@@ -83,8 +82,7 @@ def mistakes(shown: Costs) -> None:
     load, device = shown.load, shown.device
     labels = {"arithmetic": _("Time from FLOPs alone"), "per_text": _("Weights read for every text"),
               "lookup": _("Lookups counted as products"), "training": _("The rule for training")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="arithmetic",
-                               required=True)
+    kind = choices.SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     found = ledger.slip(load, device, kind)
     what = {
         "arithmetic": _("A decode step on {device}").format(device=device.name),

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from core.machine.datasheet import DEVICES, Device
 from core.machine.ledger import Line, Workload
-from core.shapes import MODELS
 from core.stages import cost
 from ui.furniture.page import Subject
+from ui.stages.cost.choices import OPENING
 
-OPENING = MODELS["llama-2-7b"]  # D1 §11
 _LOAD = Workload(OPENING.config, 1, 1, "float16", "float16")
 
 

@@ -116,14 +116,14 @@ def look_for(shown: Step) -> list[str]:
         if held:
             sentences.append(_("This is a further piece of the prompt: its {count} queries also read the {held} rows "
                                "that the pieces before left in the cache.").format(count=new, held=held))
-    elif run.choices.cache:
+    elif run.settings.cache:
         sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. All other rows of K and "
                        "V, {held} of each, come from the cache and are not computed again.").format(
                            token=f"`{label(int(step.inputs[view.batch, -1]))}`", held=held)]
     else:
         sentences = [_("Without the cache all {count} tokens are read again for the sake of one new row.").format(
             count=new)]
-    if run.choices.cache:
+    if run.settings.cache:
         sentences.append(_("QKᵀ is {rows}×{columns} here; reading the whole text again it would be "
                            "{columns}×{columns}.").format(rows=new, columns=step.shapes["scores"][-1]))
     sentences.append(_chosen(shown))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.stages.generation import mistakes
-from ui import bench as bench_module
+from ui.bench.parameters import Choice
 from ui.furniture import cache_frames, equations
 from ui.furniture.generation_run import Run, Running
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
+
+SLIP = Choice("slip", "aligned_start", codes=("aligned_start", "restarted"), stage="generation")
 
 
 def mistake(shown: Running) -> None:
@@ -19,8 +21,7 @@ def mistake(shown: Running) -> None:
         st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
         return
     labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="aligned_start",
-                               required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = mistakes.wrong_weights(at, kind=kind)
     explained = {
         "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "

@@ -71,7 +71,7 @@ def compare(shown: Running) -> None:
     if step.logits is None:
         st.caption(_("This piece of the prompt chooses no token; only the last one does."))
         return
-    if not run.choices.cache:
+    if not run.settings.cache:
         st.caption(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
                      "start over."))
         return

@@ -11,13 +11,16 @@ from core.cache import KVCache
 from core.live.model import MAX_TRACE_TOKENS
 from core.questions import Question
 from core.stages import kv_cache as stage
-from ui import bench as bench_module
+from ui.bench.parameters import Choice
 from ui.equation import MAX_SIDE
 from ui.furniture import cache_frames, checks, code, equations, formulas, generation_run, prose, share
 from ui.furniture.exercise import Exercise
 from ui.furniture.generation_run import Running
 from ui.shell import i18n, numbers
 from ui.shell.i18n import _
+
+MISCOUNT = Choice("miscount", "k_only", codes=("k_only", "query_heads", "one_layer", "one_text", "elements"),
+                  stage="kv_cache")
 
 
 @dataclass
@@ -27,7 +30,7 @@ class Cached(Running):
     @property
     def has_rows(self) -> bool:
         """Whether the run has a cache, and its rows are known."""
-        return self.has_tensors and self.run.choices.cache
+        return self.has_tensors and self.run.settings.cache
 
     @property
     def capacity(self) -> int:
@@ -59,7 +62,7 @@ def controls(shown: Cached) -> None:
 def draw(shown: Cached) -> None:
     """The text so far, the rows of K and V of one head, and their bytes."""
     generation_run.text(shown.run, shown.place, shown.bench.batch)
-    if not shown.run.choices.cache:
+    if not shown.run.settings.cache:
         st.info(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
                   "start over."))
     elif shown.place is None:
@@ -170,8 +173,7 @@ def mistakes(shown: Cached) -> None:
     """Bytes with a factor forgotten or mistaken."""
     labels = {"k_only": _("K without V"), "query_heads": _("Query heads for KV heads"),
               "one_layer": _("One layer only"), "one_text": _("One text only"), "elements": _("Numbers for bytes")}
-    slip = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="miscount",
-                               default="k_only", required=True)
+    slip = MISCOUNT.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     found = stage.MISTAKES[slip](shown.at)
     assert found.wrong is not None
     right, wrong = int(found.right), int(found.wrong)
