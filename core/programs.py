@@ -145,8 +145,8 @@ def projections(trace: Trace, layer: int) -> Program:
     return program_of("projections", inputs, body)
 
 
-def mixing(trace: Trace, layer: int) -> Program:
-    """The whole head in a few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
+def attended_lines(trace: Trace, layer: int) -> tuple[dict[str, Tensor], list[str]]:
+    """What the whole head needs, and its few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
     config, block = trace.config, f"blocks.{layer}."
     q, k = trace.steps[block + "scores"].reads
     inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
@@ -172,7 +172,12 @@ def mixing(trace: Trace, layer: int) -> Program:
              f"{', a row without keys gives zeros' if empty else ''}",
              *edited_lines(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
              *edited_lines(trace, block + "context", "result"), "print(result)"]
-    return program_of("mixing", inputs, body)
+    return inputs, body
+
+
+def mixing(trace: Trace, layer: int) -> Program:
+    """The whole head in a few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
+    return program_of("mixing", *attended_lines(trace, layer))
 
 
 def decode(trace: Trace, layer: int) -> Program:

@@ -1,10 +1,8 @@
-"""PyTorch programs of the pages on heads and on sharing; see `core.snippets`."""
+"""PyTorch programs of the page on heads."""
 
 from __future__ import annotations
 
-import torch
-
-from core import ops, programs
+from core import programs
 from core.programs import Program
 from core.trace import Trace
 
@@ -42,31 +40,3 @@ def splitting(trace: Trace, layer: int) -> Program:
             f"wrong = q.view(B, {config.heads}, T, {config.head_dim})  # the same shape, other numbers",
             "print(result)"]
     return programs.program_of("splitting", inputs, body)
-
-
-def sharing(trace: Trace, layer: int) -> Program:
-    """From Q, K, V to AV (B, H, Tq, Dh) in `result`: KV heads copied for the query heads that read them, and torch's
-    fused attention, which does without the copies. After an edit between Q and AV the fused one has nothing to compare
-    with: then it is the program of the mixing page."""
-    config, block = trace.config, f"blocks.{layer}."
-    if any(block + name in trace.edits for name in ("scores", "scaled", "masked", "weights", "context")):
-        return programs.mixing(trace, layer)
-    q, k = trace.steps[block + "scores"].reads
-    inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
-    mask = trace["mask"]
-    causal = mask.shape[:2] == (1, 1) and torch.equal(mask[0, 0].cpu(), ops.causal_mask(mask.shape[-1]))
-    if not causal:
-        inputs["mask"] = mask.float()
-    size, group, scale = mask.shape[-1], config.group, trace.scales.get(layer)
-    body = [f"# q (B, {config.heads}, T, Dh), k and v (B, {config.kv_heads}, T, Dh)",
-            *([f"mask = torch.full(({size}, {size}), -math.inf).triu(1)  # causal"] if causal else []),
-            f"scale = {'1 / math.sqrt(q.shape[-1])' if scale is None else repr(scale)}",
-            f"keys, values = (x.repeat_interleave({group}, dim=1) for x in (k, v))  # query head h reads KV head "
-            f"h // {group}",
-            "weights = (q @ keys.mT * scale + mask).softmax(dim=-1).nan_to_num(0.0)  # (B, H, Tq, Tk)",
-            "result = weights @ values  # (B, H, Tq, Dh)",
-            "fused = torch.nn.functional.scaled_dot_product_attention(",
-            "    q, k, v, attn_mask=mask, scale=scale, enable_gqa=True)  # no copies in memory",
-            "assert torch.allclose(result, fused, rtol=1e-4, atol=1e-4 * float(v.abs().max()))",
-            "print(result)"]
-    return programs.program_of("sharing", inputs, body)

@@ -13,7 +13,7 @@ import pytest
 from core import snippets_heads, worked
 from core.programs import Program
 from core.stage import At
-from core.stages import order
+from core.stages import order, sharing
 from core.stages.embedding import programs as embedding_programs
 from core.stages.matmul import practice, product
 from core.stages.rope import programs as rope_programs
@@ -27,7 +27,7 @@ PROGRAMS: dict[str, Program] = {
     for size, trace, turned in (("small", worked.block(1), worked.rope_pairs()), ("large", LARGE, LARGE))
     for name, program in {
         "heads": snippets_heads.heads(trace, 0), "splitting": snippets_heads.splitting(trace, 0),
-        "sharing": snippets_heads.sharing(trace, 0), "rope": rope_programs.rope(turned, 0),
+        "sharing": sharing.program(At(trace)), "rope": rope_programs.rope(turned, 0),
         "embedding": embedding_programs.embedding(trace),
         "order": order.program(At(trace), order=[*range(1, len(trace.tokens)), 0], mask="causal"),
         "matmul": practice.program(product.numbers((4, len(trace.tokens)), 0),

@@ -9,14 +9,12 @@ import numpy as np
 from torch import Tensor
 
 from core.stages.heads import index_map
-from core.stages.sharing.shared import Shared
 from ui import bench as bench_module
-from ui.equation import MAX_SIDE, Add, Axis, Frame, Grouped, Matmul, Move, Rule, Stack
+from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Move, Rule, Stack
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
 
-_READABLE = 64  # rows of all heads together that are shown at once; of more, those of one KV head
 _INDEX = {"T": "t", "H": "h", "Hkv": "kv", "Dh": "d"}
 
 
@@ -186,31 +184,3 @@ def added(view: View) -> tuple[list[Frame], list[Rule]]:
         total,
     ]
     return frames, [Matmul("part", "context", "wo", "Dh"), Add("attn_out", "part", "others")]
-
-
-def shared(view: View, found: Shared, which: str) -> tuple[list[Frame], list[Rule]]:
-    """All query heads with the KV heads that they read: "k" for Q × Kᵀ = QKᵀ, "v" for A × V = AV. `view` is of the
-    layer that `found` holds."""
-    trace, config = found.trace, found.trace.config
-    tokens, kv_head = trace.sizes["T"], view.head // config.group
-    made = view.name("scores" if which == "k" else "context")
-    left, right = (trace[name][view.batch] for name in trace.steps[made].reads)  # (H, T, ·), (Hkv, T, Dh)
-    rows, columns = (trace.steps[made].reads[0], "Dh") if which == "k" else (view.name("weights"), "T")
-    inner = ("Hkv", "Dh", "T") if which == "k" else ("Hkv", "T", "Dh")
-    matrices = right.mT if which == "k" else right
-    group = config.group * tokens  # rows of the query heads that read one KV head
-    several = config.heads * tokens <= _READABLE
-    first, most = kv_head * group, MAX_SIDE if several else group
-    if most > MAX_SIDE:
-        first = view.head * tokens
-    frames = [
-        stack(view, "left", left, ("H", "T", columns), label=i18n.symbol(rows),
-              role="query" if which == "k" else "weight", first=first, most=most),
-        stack(view, "right", matrices, inner, label=i18n.symbol(which, transposed=which == "k"),
-              role="key" if which == "k" else "value", sign="×", first=kv_head * matrices.shape[1],
-              most=MAX_SIDE if several else matrices.shape[1]),
-        stack(view, "product", trace[made][view.batch], ("H", "T", inner[2]), label=i18n.symbol(made),
-              role="score" if which == "k" else "value", sign="=", first=first, most=most),
-    ]
-    return frames, [Grouped("product", "left", "right", tokens, config.group)]
-

@@ -13,10 +13,9 @@ from core import shapes
 from core.comparison import Comparison
 from core.stages.heads import index_map
 from ui.bench import Bench
-from ui.components.thumbnails import by_head, thumbnails
 from ui.equation import Softmax, default_strings, equation
 from ui.equation.views import View
-from ui.furniture import equations
+from ui.furniture import equations, weight_maps
 from ui.furniture.prose import table
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -26,13 +25,12 @@ from ui.sources import Resolved
 def maps(bench: Bench, resolved: Resolved, view: View) -> None:
     """Every head's weights as a thumbnail, one of them written out, and what one wide head would give."""
     found = index_map.one_head(view.trace, view.layer)
-    several = [_matrix(head) for head in found.several[view.batch]]
-    wide = _("one wide head")
-    pictures = by_head(several) | {wide: _matrix(found.single.weights[view.batch, 0])}
-    count = len(several)
-    chosen = _chosen(pictures, view, "heads-maps", (bench.source, bench.scope, view.layer, view.batch))
+    wide, count = _("one wide head"), view.trace.config.heads
+    pictures = weight_maps.by_head(found.several[view.batch], range(count)) | {
+        wide: _matrix(found.single.weights[view.batch, 0])}
+    chosen = weight_maps.choice(pictures, view, "heads-maps", (bench.source, bench.scope, view.layer, view.batch))
     if chosen < count:
-        enlarged(bench, resolved, view, chosen, key="heads-map")
+        weight_maps.enlarged(bench, resolved, view, chosen, key="heads-map")
     else:
         single = view.frame("weights", view.name("weights"), words=(_("query: reads ↓"), _("key: is read →")),
                             row_sums=True)
@@ -49,31 +47,6 @@ def maps(bench: Bench, resolved: Resolved, view: View) -> None:
                  "scores, and the softmax of a sum is one blend for all columns of V.").format(
                      heads=count, tokens=tokens, several=count * tokens,
                      width=view.trace.config.heads * view.trace.config.head_dim))
-
-
-def enlarged(bench: Bench, resolved: Resolved, view: View, head: int, *, key: str) -> None:
-    """One head's scores after the mask and its weights, written out."""
-    own = View(view.trace, layer=view.layer, batch=view.batch, head=head, editable=False)
-    frames = [own.frame("masked", own.name("masked"), words=(_("query: reads ↓"), _("key: is read →"))),
-              own.frame("weights", own.name("weights"), sign=_("softmax →"), row_sums=True)]
-    equations.drawn(frames, [Softmax("weights", "masked")], key=key, bench=bench, resolved=resolved, view=own,
-                    telling=None, pinning=False)
-
-
-def sharing_maps(bench: Bench, resolved: Resolved, view: View, readers: Sequence[int]) -> None:
-    """The weights of the query heads that read one KV head as thumbnails, one of them written out."""
-    weights = view.trace[view.name("weights")][view.batch]
-    pictures = {f"h{head + 1}": _matrix(weights[head]) for head in readers}
-    chosen = _chosen(pictures, view, "sharing-maps", (bench.source, bench.scope, view.layer, view.batch, *readers))
-    enlarged(bench, resolved, view, readers[chosen], key="sharing-map")
-
-
-def _chosen(pictures: dict[str, np.ndarray], view: View, key: str, place: tuple[object, ...]) -> int:
-    """Draw thumbnails and return which is chosen; another place begins with the head on the bench."""
-    names = list(pictures)
-    own = f"h{view.head + 1}"
-    return thumbnails(pictures, label=_("Weights, head by head"), role="weight", key=f"{key}-{place}",
-                      chosen=names.index(own) if own in names else 0)
 
 
 def memory(view: View) -> None:

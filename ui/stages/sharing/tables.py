@@ -1,51 +1,17 @@
-"""The switches of the page on sharing, and its tables."""
+"""Tables of the sharing page: every number of KV heads on one input, and at the document's sizes."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import streamlit as st
 
-from core import shapes, worked
+from core import shapes
 from core.stages.sharing import shared
-from core.stages.sharing.shared import Shared, Way
+from core.stages.sharing.shared import Way
 from core.trace import Trace
-from ui import bench as bench_module
 from ui.furniture.prose import table
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
-
-
-class Choice(NamedTuple):
-    """What the learner chose: the layer with that number of KV heads, how K and V were brought down to it, and which of
-    the two is shown with its product, "k" or "v"."""
-
-    shared: Shared
-    way: Way
-    which: str
-
-
-def controls(trace: Trace, layer: int) -> Choice:
-    """Draw the switches; the number of KV heads begins with the layer's own, where the example has no other."""
-    config = trace.config
-    opening = worked.OPENING_KV_HEADS.get(trace.source, config.kv_heads)
-    counts = {str(count): f"{i18n.axis('Hkv')} = {count}" for count in shared.choices(config.heads)}
-    with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        count = bench_module.own_choice(st.segmented_control, _("Number of KV heads"), counts, key="kvheads",
-                                        own=str(opening), required=True, label_visibility="collapsed")
-        products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
-                    "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
-        which = bench_module.choice(st.segmented_control, _("What is shared"), products, key="which", default="v",
-                                    required=True, label_visibility="collapsed")
-        way: Way = "mean"
-        if shared.change(config.kv_heads, int(count)) == "pooled":
-            first = bench_module.choice(
-                st.segmented_control, _("How K and V are brought together"),
-                {"mean": _("average of the group"), "first": _("first of the group")}, key="pooled", default="mean",
-                required=True, label_visibility="collapsed") == "first"
-            way = "first" if first else "mean"
-    return Choice(shared.share(trace, layer, int(count), way), way, which)
 
 
 def every_choice(trace: Trace, layer: int, way: Way, decimals: int) -> None:
