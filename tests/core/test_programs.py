@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import snippets_heads, worked
+from core import worked
 from core.programs import Program
 from core.stage import At
-from core.stages import order, sharing
+from core.stages import heads, order, sharing
 from core.stages.embedding import programs as embedding_programs
 from core.stages.matmul import practice, product
 from core.stages.rope import programs as rope_programs
@@ -26,7 +26,7 @@ PROGRAMS: dict[str, Program] = {
     f"{name} {size}": program
     for size, trace, turned in (("small", worked.block(1), worked.rope_pairs()), ("large", LARGE, LARGE))
     for name, program in {
-        "heads": snippets_heads.heads(trace, 0), "splitting": snippets_heads.splitting(trace, 0),
+        "heads": heads.program(At(trace)), "splitting": heads.splitting(At(trace)),
         "sharing": sharing.program(At(trace)), "rope": rope_programs.rope(turned, 0),
         "embedding": embedding_programs.embedding(trace),
         "order": order.program(At(trace), order=[*range(1, len(trace.tokens)), 0], mask="causal"),
