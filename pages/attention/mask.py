@@ -7,7 +7,7 @@ import streamlit as st
 from core import comparison, experiments, masks, ops, programs, worked
 from core.questions import Question
 from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, choices
 from ui.equation import Pin
 from ui.equation.views import View
 from ui.furniture import checks, code, formulas, header, notices, prose, sections, share, strip
@@ -17,7 +17,7 @@ from ui.shell import frame, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.stages.mask import broadcast, masked_after, opened, overflow_table, unmasked
+from ui.stages.mask import SHIFT, WHERE, broadcast, masked_after, opened, overflow_table, unmasked
 
 
 @st.fragment
@@ -65,11 +65,11 @@ def _controls(view: View) -> str:
               "renormalised": _("after it, renormalised")}
     tokens = view.trace["mask"].shape[-1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        kind = bench_module.mask_choice(_("Mask"), kinds, default="causal")
-        if kind in counts:
-            bench_module.whole_number(counts[kind], *bench_module.count_of(kind, tokens))
-        return bench_module.choice(st.segmented_control, _("Where the mask is put"), places, key="where",
-                                   default="before", required=True)
+        kind = choices.MASK.select(_("Mask"), kinds, opening="causal")
+        counted = choices.count_of(kind)
+        if counted is not None:
+            counted.draw(counts[kind], high=tokens)
+        return WHERE.draw(st.segmented_control, _("Where the mask is put"), places, required=True)
 
 
 def _equation(bench: Bench, resolved: Resolved, view: View, where: str, asked: Question | None) -> Pin | None:
@@ -181,7 +181,7 @@ def _broadcast(bench: Bench, view: View) -> None:
 
 def _overflow(view: View, pin: Pin | None) -> None:
     row = pin.row if pin else 0
-    shift = bench_module.whole_number(_("Added to every score of the row"), "shift", *experiments.SHIFTS)
+    shift = SHIFT.draw(_("Added to every score of the row"))
     st.markdown(overflow_table(experiments.overflows(view.trace, view.layer, *view.place, row, float(shift))))
     st.caption(_("Adding the same number to a whole row changes no weight. But exp of a large number is ∞ in a short "
                  "type, and ∞/∞ is NaN; subtracting the row's maximum first makes the largest exponent zero."))

@@ -13,15 +13,29 @@ import streamlit as st
 from torch import Tensor
 
 from core.comparison import Comparison
-from core.stages.matmul.product import Product, Slice
+from core.stages.matmul.product import MOST_NUMBERS, Product, Slice
+from core.worked import SHAPES
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, default_strings, equation
+from ui.bench.parameters import Choice, Text, Whole
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, default_strings, equation
 from ui.shell.i18n import _
 
-_CSS = (Path(__file__).parent / "products.css").read_text("utf-8")
+_CSS = (Path(__file__).parent / "matmul.css").read_text("utf-8")
 _NO_AXIS = "·"
 LONGEST_SHAPE = 40  # characters of a typed shape
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as it is typed, "[3, 2]"."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+OPENING = SHAPES["fits"]  # the shapes of A and B that the page opens with
+LEFT = Text("left", shape_text(OPENING[0]), longest=LONGEST_SHAPE, stage="matmul")
+RIGHT = Text("right", shape_text(OPENING[1]), longest=LONGEST_SHAPE, stage="matmul")
+PRODUCT = Whole("product", 1, low=1, high=MOST_NUMBERS, stage="matmul")  # which of the independent ones, from 1
+SLIP = Choice("slip", "reshaped", codes=("reshaped", "swapped", "star"), stage="matmul")
 
 
 class Column(NamedTuple):
@@ -99,9 +113,9 @@ def product(part: Slice, *, key: str, bench: Bench, hidden: Sequence[tuple[int, 
     drawn[-1] = replace(drawn[-1], hidden=list(hidden))
     rows, _columns = drawn[-1].shape
     pin = bench_module.pin_for(drawn, Pin("c", "c", rows - 1, 0))
-    rev, seq = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
+    revised = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
     equation(drawn, [Matmul("c", "a", "b", "1")], key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-             rev=rev, seq=seq, hidden_note=_("Answer or skip the question first."),
+             rev=revised.rev, since=revised.since, seq=revised.seq, hidden_note=_("Answer or skip the question first."),
              on_pin_change=bench_module.pin_taker(key, drawn))
     return pin
 
@@ -117,5 +131,5 @@ def compared(found: Comparison, *, key: str, bench: Bench) -> None:
     rows, columns = (Axis("1", letter=letter) for letter in "mp")
     equation([Frame(id, id, label.format(symbol="C"), "score", values, rows, columns, sign, shade=(-bound, bound))
               for (id, sign, label), values in zip(texts, parts, strict=True)],
-             [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+             [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

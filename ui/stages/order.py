@@ -19,8 +19,9 @@ from core.stages.order.reorder import Reordered, Sight
 from core.trace import Check
 from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.parameters import Choice
 from ui.components.permutation import permutation
-from ui.equation import Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share
 from ui.furniture.equations import drawn
@@ -29,6 +30,10 @@ from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_number
+
+SIGHT = Choice("sight", "none", codes=reorder.MASKS, stage="order")
+PLACES = Choice("places", "none", codes=reorder.POSITIONS, stage="order")
+MISTAKE = Choice("misorder", "invariant", codes=tuple(order.MISTAKES), stage="order")
 
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
@@ -71,12 +76,11 @@ def controls(shown: Order) -> None:
     masks = {"none": _("no mask"), "causal": _("causal mask")}
     kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        shown.mask = bench_module.choice(st.segmented_control, _("Mask"), masks, key="sight", default="none",
-                                         required=True, label_visibility="collapsed")
-        shown.positions = bench_module.choice(
+        shown.mask = SIGHT.draw(st.segmented_control, _("Mask"), masks, required=True, label_visibility="collapsed")
+        shown.positions = PLACES.draw(
             st.segmented_control, _("Positions"),
-            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, key="places", default="none",
-            required=True, label_visibility="collapsed")
+            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, required=True,
+            label_visibility="collapsed")
     shown.found = order.facts(shown.at, **shown.setting)
     shown.window = bench_module.window("D", shown.found.contents.shape[-1])
     bench = shown.bench
@@ -193,8 +197,7 @@ def predict(shown: Order) -> None:
 def mistakes(shown: Order) -> None:
     """What Attn(PX) is taken for, beside what it is."""
     labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misorder", default="invariant",
-                               required=True)
+    kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = order.MISTAKES[kind](shown.at, **shown.setting)
     _compared(shown.view, shown.found, result, shown.window, key="order-mistake", bench=shown.bench)
     explained = {
@@ -233,7 +236,7 @@ def _frames(view: View, found: Reordered, window: Window) -> tuple[list[Frame], 
         _wide(view, "expected", i18n.in_letters("P·Attn(X)"), found.expected, new, window, "="),
         _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "?="),
         replace(_wide(view, "difference", _("difference"), found.gap, new, window, "Δ ="), shade=(-bound, bound)))
-    gap = Binary("difference", "difference", "found", "expected")
+    gap = Difference("difference", "found", "expected")
     if before.shape[-1] > WIDE:
         ones = np.array([[place + 1] for place in found.order], dtype=np.float32)
         numbered = replace(attention, rows=replace(old, places=range(1, len(ones) + 1)))
@@ -258,7 +261,7 @@ def _compared(view: View, found: Reordered, result: Comparison, window: Window, 
         _wide(view, "right", i18n.in_letters("Attn(P·X)"), result.right, new, window, ""),
         _wide(view, "difference", _("difference"), result.difference, new, window, _("wrong − right =")),
     ]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))
 
 

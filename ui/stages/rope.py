@@ -9,14 +9,29 @@ import numpy as np
 from torch import Tensor
 
 from core import comparison
-from core.stages.rope import rotation
+from core.stages.rope import rotation, scaling
 from core.stages.rope.meetings import Meetings, Pairings
 from core.stages.rope.practice import Decoded
 from ui.bench import Bench
-from ui.equation import Angle, Axis, Binary, Frame, Matmul, Rotate, Rule, Unary, default_strings, equation
+from ui.bench.parameters import MANY, Choice, Decimals, Whole
+from ui.equation import Axis, Cos, Difference, Frame, Matmul, Rotate, RowSum, Rule, Sin, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
+from ui.shell.numbers import full_value
+
+LETTER = Choice("letter", "q", codes=("q", "k"), stage="rope")
+MOVED = Whole("moved", 0, low=0, high=rotation.FARTHEST, stage="rope")
+BASE = Choice("base", "own", codes=tuple(map(full_value, rotation.BASES)), stage="rope")
+PAIRING = Choice("pairing", "own", codes=("adjacent", "half"), stage="rope")
+TURNED = Choice("turned", "own", codes=Decimals(2, MANY), stage="rope")
+SCALING = Choice("scaling", "own", codes=("default", "linear", "ntk", "llama3"), stage="rope")
+FACTOR = Choice("factor", full_value(scaling.LLAMA_31["factor"]), codes=tuple(map(full_value, scaling.FACTORS)),
+                stage="rope")
+ASKING = Whole("asking", 1, low=1, high=MANY, stage="rope")
+ANSWERING = Whole("answering", 2, low=1, high=MANY, stage="rope")
+TOGETHER = Whole("together", rotation.ELSEWHERE, low=0, high=rotation.FARTHEST, stage="rope")
+MISTURN = Choice("misturn", "value", codes=("value", "restart", "mixed"), stage="rope")
 
 _MOST_COLUMNS = 8  # of a wide head, so that the rows before and after stand in one view
 _STILL = "·"  # in place of a pair's number, over a dimension that is not turned
@@ -34,7 +49,7 @@ def turned(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
               _angles(view, "sin", angles.sin, source.rows), _labelled(out, labels)]
     positions, theta = angles.positions.tolist(), angles.theta.tolist()
     rules: list[Rule] = [
-        Angle("cos", "cos", positions, theta), Angle("sin", "sin", positions, theta),
+        Cos("cos", positions, theta), Sin("sin", positions, theta),
         Rotate("after", "before", "cos", "sin", [pair.first for pair in pairs], [pair.second for pair in pairs])]
     return frames, rules
 
@@ -84,7 +99,7 @@ def met(found: Meetings, *, key: str, bench: Bench) -> None:
                                                                            letter=f"{i18n.axis('Dh')}/2")),
         Frame("sums", "sums", symbol, "score", sums, places, Axis("1"), "Σ ="),
     ]
-    equation(frames, [Unary("rowsum", "sums", "parts")], key=key, decimals=bench.decimals, strings=default_strings(_))
+    equation(frames, [RowSum("sums", "parts")], key=key, decimals=bench.decimals, strings=default_strings(_))
 
 
 def meeting_name(query: int, key: int, positions: tuple[int, int]) -> str:
@@ -122,5 +137,5 @@ def last_row(view: View, found: Decoded, *, key: str, bench: Bench) -> None:
              ("difference", _("wrong − right ="), _("difference"), gap))
     frames = [Frame(id, id, label, "score", _numbers(values[None]), Axis("1"), cols, sign, shade=(-bound, bound))
               for id, sign, label, values in shown]
-    equation(frames, [Binary("difference", "difference", "stuck", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "stuck", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

@@ -13,7 +13,7 @@ import torch
 
 from core import ops
 from core.comparison import Comparison, compare
-from core.programs import Program, attended_lines, program_of
+from core.programs import Program, attention, program_of
 from core.questions import Question, Verdict
 from core.stage import At, CarriedOut, Questions
 from core.stages.sharing.shared import read_by
@@ -98,7 +98,7 @@ def program(at: At) -> Program:
     with, and is left out."""
     trace, block = at.trace, at.block
     if any(block + name in trace.edits for name in ("scores", "scaled", "masked", "weights", "context")):
-        return program_of("mixing", *attended_lines(trace, at.layer))
+        return attention(trace, at.layer)
     q, k = trace.steps[block + "scores"].reads
     inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
     mask = trace["mask"]

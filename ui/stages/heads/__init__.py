@@ -17,8 +17,8 @@ from core.stages import heads
 from core.stages.heads import HeadFacts, index_map, multihead_attention
 from core.stages.heads.index_map import OneHead
 from core.trace import Check
-from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.parameters import Choice
 from ui.equation import Frame, Pin, Rule, Softmax, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, share, weight_maps
@@ -31,7 +31,10 @@ from ui.shell.numbers import format_difference, format_number
 from ui.stages.heads import frames, tables
 
 _WAYS: dict[str, Callable[[View], tuple[list[Frame], list[Rule]]]] = {
-    "split": frames.split, "merged": frames.merged, "viewed": frames.viewed, "mixed": frames.through_wo}
+    "split": frames.split, "merged": frames.merged, "mixed": frames.through_wo, "viewed": frames.viewed}
+
+WAY = Choice("way", "split", codes=tuple(_WAYS), stage="heads")
+MISTAKE = Choice("slip", "viewed", codes=tuple(heads.MISTAKES), stage="heads")
 
 
 @dataclass
@@ -60,8 +63,8 @@ def controls(shown: Heads) -> None:
     if shown.view.name("attn_out") not in shown.view.trace:
         del labels["mixed"]
     with st.container(horizontal=True, key="controls"):
-        shown.way = bench_module.choice(st.segmented_control, _("Which way"), labels, key="way", default="split",
-                                        required=True, label_visibility="collapsed")
+        shown.way = WAY.draw(st.segmented_control, _("Which way"), labels, required=True,
+                             label_visibility="collapsed")
 
 
 def draw(shown: Heads) -> None:
@@ -278,8 +281,7 @@ def mistakes(shown: Heads) -> None:
               "averaged": _("Averaging the weights of all heads"), "added": _("Adding the heads up")}
     if view.name("attn_out") not in view.trace:
         del labels["added"]
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="viewed",
-                               required=True)
+    kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = heads.MISTAKES[kind](shown.at)
     of = {"viewed": "q", "unmerged": "concat", "averaged": "context", "added": "attn_out"}[kind]
     if result.error is not None:

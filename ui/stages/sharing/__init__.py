@@ -12,7 +12,7 @@ from core.stages import sharing
 from core.stages.sharing import SharingFacts, shared
 from core.stages.sharing.shared import Shared, Way
 from core.trace import Check
-from ui import bench as bench_module
+from ui.bench.parameters import MANY, Choice, Decimals
 from ui.equation import MAX_SIDE, Frame, Grouped, Pin, Rule, Wiring
 from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share, weight_maps
@@ -24,6 +24,10 @@ from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.stages.sharing import tables
+
+KV_HEADS = Choice("kvheads", "own", codes=Decimals(1, MANY), stage="sharing")
+WHICH = Choice("which", "v", codes=("v", "k"), stage="sharing")
+POOLED = Choice("pooled", "mean", codes=shared.WAYS, stage="sharing")
 
 _READABLE = 64  # rows of all heads together that are shown at once; of more, those of one KV head
 
@@ -51,18 +55,17 @@ def controls(shown: Sharing) -> None:
     opening = worked.OPENING_KV_HEADS.get(trace.source, own)
     counts = {str(count): f"{i18n.axis('Hkv')} = {count}" for count in shared.choices(trace.config.heads)}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        count = int(bench_module.own_choice(
-            st.segmented_control, _("Number of KV heads"), counts, key="kvheads", own=str(opening), required=True,
-            label_visibility="collapsed"))
+        count = int(KV_HEADS.draw_own(st.segmented_control, _("Number of KV heads"), counts, own=str(opening),
+                                      required=True, label_visibility="collapsed"))
         products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
                     "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
-        shown.which = bench_module.choice(st.segmented_control, _("What is shared"), products, key="which",
-                                          default="v", required=True, label_visibility="collapsed")
+        shown.which = WHICH.draw(st.segmented_control, _("What is shared"), products, required=True,
+                                 label_visibility="collapsed")
         if shared.change(own, count) == "pooled":
-            first = bench_module.choice(
+            first = POOLED.draw(
                 st.segmented_control, _("How K and V are brought together"),
-                {"mean": _("average of the group"), "first": _("first of the group")}, key="pooled", default="mean",
-                required=True, label_visibility="collapsed") == "first"
+                {"mean": _("average of the group"), "first": _("first of the group")}, required=True,
+                label_visibility="collapsed") == "first"
             shown.way = "first" if first else "mean"
     shown.found = shared.share(trace, bench.layer, count, shown.way)
     shown.view = View(shown.found.trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
