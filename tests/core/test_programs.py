@@ -13,10 +13,9 @@ import pytest
 from core import worked
 from core.programs import Program
 from core.stage import At
-from core.stages import heads, order, sharing
+from core.stages import heads, order, rope, sharing
 from core.stages.embedding import programs as embedding_programs
 from core.stages.matmul import practice, product
-from core.stages.rope import programs as rope_programs
 from core.toy import ToySizes, toy
 
 LARGE = toy(ToySizes(batch=2, tokens=7, width=24, heads=6, kv_heads=2, ffn_width=8, vocab=64, layers=3), 7)
@@ -27,7 +26,7 @@ PROGRAMS: dict[str, Program] = {
     for size, trace, turned in (("small", worked.block(1), worked.rope_pairs()), ("large", LARGE, LARGE))
     for name, program in {
         "heads": heads.program(At(trace)), "splitting": heads.splitting(At(trace)),
-        "sharing": sharing.program(At(trace)), "rope": rope_programs.rope(turned, 0),
+        "sharing": sharing.program(At(trace)), "rope": rope.program(At(turned)),
         "embedding": embedding_programs.embedding(trace),
         "order": order.program(At(trace), order=[*range(1, len(trace.tokens)), 0], mask="causal"),
         "matmul": practice.program(product.numbers((4, len(trace.tokens)), 0),

@@ -57,6 +57,13 @@ def under(trace: Trace, layer: int, how: Rope, moved: int = 0) -> Trace:
                      rope_dim=None if how.rotary_dim == trace.config.head_dim else how.rotary_dim)
 
 
+def positions_of(trace: Trace, batch: int) -> list[int]:
+    """The positions of the tokens of one batch entry."""
+    positions = trace["positions"]
+    found: list[int] = positions[min(batch, positions.shape[0] - 1)].tolist()
+    return found
+
+
 class Angles(NamedTuple):
     """What turns the rows of one batch entry: `positions` (T), `theta` (Dr/2), and of their products `cos` and `sin`
     (T, Dr/2), all float64 on the CPU."""
