@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from core.check import Check
 from core.questions import Question
 from core.stage import At
-from core.trace import Check
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.equation.views import View

@@ -16,7 +16,7 @@ from core.questions import Question
 from core.stages import order
 from core.stages.order import reorder
 from core.stages.order.reorder import Reordered, Sight
-from core.trace import Check
+from core.check import Check
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.bench.parameters import Choice

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from core import ops
+from core.check import Check
 from core.comparison import Comparison
 from core.questions import Question
 from core.stages import scores
 from core.stages.scores import experiment
-from core.trace import Check
 from ui.bench import Bench
 from ui.bench.choices import DRAW
 from ui.bench.parameters import Choice, Switch

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import decoding, generation, sampling, steps
+from core.check import Check
 from core.questions import Question
 from core.stages import generation as stage
-from core.trace import Check
 from ui.equation import Pin
 from ui.furniture import cache_frames, code, equations, formulas, generation_run, prose, share
 from ui.furniture.exercise import Exercise

@@ -16,7 +16,7 @@ from core.questions import Question
 from core.stages import heads
 from core.stages.heads import HeadFacts, index_map, multihead_attention
 from core.stages.heads.index_map import OneHead
-from core.trace import Check
+from core.check import Check
 from ui.bench import Bench
 from ui.bench.parameters import Choice
 from ui.equation import Frame, Pin, Rule, Softmax, default_strings, equation

@@ -12,7 +12,7 @@ from core.questions import Question
 from core.stages import rope
 from core.stages.rope import meetings, rotation, scaling
 from core.stages.rope.rotation import Rope
-from core.trace import Check
+from core.check import Check
 from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Pin
 from ui.equation.views import View

@@ -11,7 +11,7 @@ from core.questions import Question
 from core.stages import sharing
 from core.stages.sharing import SharingFacts, shared
 from core.stages.sharing.shared import Shared, Way
-from core.trace import Check
+from core.check import Check
 from ui.bench.parameters import MANY, Choice, Decimals
 from ui.equation import MAX_SIDE, Frame, Grouped, Pin, Rule, Wiring
 from ui.equation.views import View
