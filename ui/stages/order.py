@@ -11,12 +11,12 @@ import streamlit as st
 from torch import Tensor
 
 from core import ops
+from core.check import Check
 from core.comparison import Comparison
 from core.questions import Question
 from core.stages import order
 from core.stages.order import reorder
 from core.stages.order.reorder import Reordered, Sight
-from core.check import Check
 from ui import bench as bench_module
 from ui.bench import Bench
 from ui.bench.parameters import Choice

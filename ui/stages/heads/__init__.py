@@ -10,13 +10,13 @@ import streamlit as st
 from torch import Tensor
 
 from core import ops
+from core.check import Check
 from core.comparison import Comparison
 from core.layer import attention_output
 from core.questions import Question
 from core.stages import heads
 from core.stages.heads import HeadFacts, index_map, multihead_attention
 from core.stages.heads.index_map import OneHead
-from core.check import Check
 from ui.bench import Bench
 from ui.bench.parameters import Choice
 from ui.equation import Frame, Pin, Rule, Softmax, default_strings, equation

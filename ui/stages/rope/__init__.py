@@ -8,11 +8,11 @@ import streamlit as st
 
 from core import rope as engine
 from core import steps
+from core.check import Check
 from core.questions import Question
 from core.stages import rope
 from core.stages.rope import meetings, rotation, scaling
 from core.stages.rope.rotation import Rope
-from core.check import Check
 from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Pin
 from ui.equation.views import View

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core import ops, worked
+from core.check import Check
 from core.questions import Question
 from core.stages import sharing
 from core.stages.sharing import SharingFacts, shared
 from core.stages.sharing.shared import Shared, Way
-from core.check import Check
 from ui.bench.parameters import MANY, Choice, Decimals
 from ui.equation import MAX_SIDE, Frame, Grouped, Pin, Rule, Wiring
 from ui.equation.views import View
