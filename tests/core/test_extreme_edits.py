@@ -143,11 +143,12 @@ def ask_about_heads(trace: Trace) -> None:
         programs.projections(trace, 0)
     if block + "concat" in trace:
         index_map.one_head(trace, 0)
-        ask_all(STAGES["heads"], At(trace))
         ask_all(STAGES["sharing"], At(trace))
         with_kind(lambda: multihead_attention.parity(trace, 0))
         for count in shared.choices(config.heads):
             shared.share(trace, 0, count)
+    if block + "q_proj" in trace and block + "concat" in trace:
+        ask_all(STAGES["heads"], At(trace))
         heads.splitting(At(trace))
     if block + "wo" in trace:
         index_map.contributions(trace, 0)
