@@ -53,7 +53,7 @@ def test_a_page_shows_the_numbers_of_its_source(page: str, source: str, lang: st
         trace, batch, head = worked.EXAMPLES[here.example](), 0, 0
     assert len(messages(at)) == elsewhere
     sections = [section.proto.id for section in at.expander]
-    for key in ("from", "predict", "predict-mask", "wrong", "experiment", "softmax", "overflow", "broadcast", "code",
+    for key in ("from", "predict", "wrong", "experiment", "softmax", "overflow", "broadcast", "code",
                 "share", "one-hot", "repeats", "positions", "sizes", "context", "meaning", "lengths", "vocabulary",
                 "ways", "speeds", "distance", "pairings", "cache"):
         at.session_state[f"open-{key}"] = True
