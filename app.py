@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import bench, equation
+from ui import bench, equation, stages
 from ui.shell import frame, i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import SECTIONS, stage
@@ -19,6 +19,7 @@ PAGES = {
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")
+stages.load()
 dropped = bench.begin(st.context.locale)
 i18n.html_lang()
 built = {}

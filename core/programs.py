@@ -105,6 +105,8 @@ def _literal(name: str, array: np.ndarray) -> str:
 
 
 def _nested(array: np.ndarray, indent: int) -> str:
+    if array.ndim == 0:
+        return _number(array[()])
     margin = " " * (indent + 1)
     if array.ndim == 1:
         row = ", ".join(_number(value) for value in array)

@@ -31,8 +31,8 @@ def lab() -> None:
                   "viewed": _("Split by view alone")}
         if view.name("attn_out") not in view.trace:
             del labels["mixed"]
-        way = bench_module.choice(st.segmented_control, _("Which way"), labels, key="way", default="split",
-                                  required=True, label_visibility="collapsed")
+        way = heads.WAY.draw(st.segmented_control, _("Which way"), labels, required=True,
+                             label_visibility="collapsed")
     exercise = Exercise(
         "heads-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
         lambda number: practice.question(view.trace, number),
@@ -219,8 +219,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
               "averaged": _("Averaging the weights of all heads"), "added": _("Adding the heads up")}
     if view.name("attn_out") not in view.trace:
         del labels["added"]
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="viewed",
-                               required=True)
+    kind = heads.SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = practice.mistake(view.trace, view.layer, kind)
     of = {"viewed": "q", "unmerged": "concat", "averaged": "context", "added": "attn_out"}[kind]
     if result.error is not None:

@@ -57,10 +57,6 @@ def lab() -> None:
 _RULE = r"[m, n] \times [n, p] = [m, p],\qquad C_{ij} = \sum_k A_{ik} B_{kj}"
 
 
-def _text(shape: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, shape))}]"
-
-
 def _examples(trace: Trace, layer: int) -> None:
     """Shapes to start from: the documents', ours, and those of Q Kᵀ in the source on screen."""
     labels = {"fits": _("fits"), "breaks": _("does not"), "heads": _("batch and heads"),
@@ -71,15 +67,18 @@ def _examples(trace: Trace, layer: int) -> None:
         cases, labels = cases | {"source": own}, labels | {"source": _("QKᵀ of this source")}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         for key, (left, right) in cases.items():
-            st.button(labels[key], key=f"try-{key}", type="tertiary", on_click=bench_module.put,
-                      args=({"left": _text(left), "right": _text(right)},))
+            st.button(labels[key], key=f"try-{key}", type="tertiary", on_click=_take, args=(left, right))
+
+
+def _take(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    matmul.LEFT.put(matmul.shapematmul.shape_text(left))
+    matmul.RIGHT.put(matmul.shapematmul.shape_text(right))
 
 
 def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
     """The two shapes, typed; what cannot be read is told, and the last good ones stay."""
-    opening = worked.SHAPES["fits"]
-    left = _shape(_("shape of A"), "left", opening[0], left_at)
-    right = _shape(_("shape of B"), "right", opening[1], right_at)
+    left = product.read_shape(matmul.LEFT.draw(_("shape of A"), where=left_at))
+    right = product.read_shape(matmul.RIGHT.draw(_("shape of B"), where=right_at))
     try:
         if left is None or right is None:
             st.error(_("A shape is whole numbers with commas between them, in brackets or without. The last good "
@@ -90,13 +89,7 @@ def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
             return found
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
-    return product.product(*bench_module.recall("matmul-shapes", opening))
-
-
-def _shape(label: str, key: str, opening: tuple[int, ...], where: DeltaGenerator) -> tuple[int, ...] | None:
-    text = bench_module.typed(label, key, _text(opening), longest=matmul.LONGEST_SHAPE, where=where,
-                              max_chars=matmul.LONGEST_SHAPE)
-    return product.read_shape(text)
+    return product.product(*bench_module.recall("matmul-shapes", matmul.OPENING))
 
 
 def _verdict(found: Product) -> None:
@@ -122,15 +115,15 @@ def _reason(found: Product) -> str:
         return _("**It breaks.** The inner sizes agree, but a batch axis has {left} entries in A and {right} in B. "
                  "They must be equal, or one of them one.").format(left=axis.left, right=axis.right)
     return _("**It fits.** Both inner sizes are {inner}: each number of a row of A meets one of a column of B. The "
-             "result is {shape}.").format(inner=left, shape=f"`{_text(found.shape or ())}`")
+             "result is {shape}.").format(inner=left, shape=f"`{matmul.shape_text(found.shape or ())}`")
 
 
 def _number(found: Product, where: DeltaGenerator) -> int:
     """Which of the independent products is on screen, from 0."""
     if found.products < 2:
         return 0
-    return bench_module.whole_number(_("Product (of {count})").format(count=found.products), "product", 1,
-                                     found.products, 1, where=where) - 1
+    return matmul.PRODUCT.draw(_("Product (of {count})").format(count=found.products), high=found.products,
+                               where=where) - 1
 
 
 def _product(bench: Bench, found: Product, part: Slice, formula_at: DeltaGenerator) -> None:
@@ -166,14 +159,14 @@ def _predict(bench: Bench, found: Product, exercise: Exercise) -> None:
     def ask(question: Question) -> str:
         if question.kind == "numbers":
             return _("How many numbers does the result of {left} × {right} hold?").format(
-                left=_text(found.left), right=_text(found.right))
+                left=matmul.shape_text(found.left), right=matmul.shape_text(found.right))
         return _("What is C[{row},{column}]? Its cell shows ? until you answer.").format(
             row=question.row + 1, column=question.column + 1)
 
     def reveal(question: Question) -> str:
         if question.kind == "numbers":
             return _("It has shape {shape}: {count} numbers.").format(
-                shape=_text(found.shape or ()), count=int(question.answer))
+                shape=matmul.shape_text(found.shape or ()), count=int(question.answer))
         return _("C[{row},{column}] = {value}.").format(
             row=question.row + 1, column=question.column + 1, value=format_number(question.answer, bench.decimals))
 
@@ -206,7 +199,7 @@ def _look_for(found: Product) -> None:
 def _ways(found: Product, bench: Bench) -> None:
     rows = product.ways(*product.pair(found, bench.seed))
     prose.table([_("code"), _("shape of the result"), _("in its own words")],
-                 [[f"`{way.code}`", "" if way.shape is None else f"`{_text(way.shape)}`",
+                 [[f"`{way.code}`", "" if way.shape is None else f"`{matmul.shape_text(way.shape)}`",
                    "" if way.error is None else f"`{way.error}`"] for way in rows])
     st.caption(_("`*` multiplies cell by cell and is another operation; where it happens to fit, nothing warns you."))
 
@@ -217,15 +210,14 @@ def _mistake(bench: Bench, found: Product) -> None:
         return
     labels = {"reshaped": _("reshape in place of transpose"), "swapped": _("B @ A in place of A @ B"),
               "star": _("A * B in place of A @ B")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="reshaped",
-                               required=True)
+    kind = matmul.SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     part = product.slice_of(*product.pair(found, bench.seed), found, 0)
     result = practice.slip(part.left, part.right, kind)
     if result.error is not None:
         st.error(_("PyTorch says: `{error}`").format(error=result.error))
     elif result.wrong is not None and result.difference is None:
         st.info(_("No error, but another shape: {wrong} in place of {right}.").format(
-            wrong=_text(tuple(result.wrong.shape)), right=_text(tuple(result.right.shape))))
+            wrong=matmul.shape_text(tuple(result.wrong.shape)), right=matmul.shape_text(tuple(result.right.shape))))
     else:
         matmul.compared(result, key="matmul-mistake", bench=bench)
     st.markdown({

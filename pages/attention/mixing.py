@@ -16,8 +16,7 @@ from ui.shell import frame, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.sources import Resolved
-
-_FIRST_ROW = 2  # the row whose weights can be chosen when the section is opened
+from ui.stages import mixing
 
 
 @st.fragment
@@ -131,7 +130,7 @@ def _blend(bench: Bench, view: View, *, asking: bool) -> None:
     count = view.trace[view.name("weights")].shape[-2]
     left, right = st.columns(2)
     with left:
-        row = bench_module.whole_number(_("Row of A (of {count})").format(count=count), "row", 1, count, _FIRST_ROW) - 1
+        row = mixing.ROW.draw(_("Row of A (of {count})").format(count=count), high=count) - 1
         own = blend.row_of(view.trace, view.layer, *view.place, row)
         chosen = _sliders(bench, view, row, own)
     made = blend.blend(own, chosen)
@@ -226,8 +225,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         return
     labels = {"columns": _("Softmax over the columns"), "transposed": _("Aᵀ × V"),
               "kv_order": _("The wrong KV head")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mixup", default="columns",
-                               required=True)
+    kind = mixing.MIXUP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = comparison.mixing(view.trace, view.layer, kind)
     largest = result.largest(*view.place)
     explained = {

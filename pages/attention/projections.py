@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import comparison, layouts, observe, ops, programs, questions
 from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, choices
 from ui.equation import MAX_SIDE, Pin, views
 from ui.equation.views import View
 from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, strip
@@ -15,8 +15,7 @@ from ui.shell import frame, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-
-_LETTERS = "qkv"
+from ui.stages.projections import LETTERS, ROLE, SEEN, SLIP
 
 
 @st.fragment
@@ -58,13 +57,13 @@ def lab() -> None:
 def _controls(resolved: Resolved, view: View) -> str:
     """Which roles are shown."""
     together = {"all": _("All three")} if view.trace.config.width <= views.TOGETHER else {}
-    labels = together | {letter: letter.upper() for letter in _LETTERS}
+    labels = together | {letter: letter.upper() for letter in LETTERS}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        role = bench_module.choice(st.segmented_control, _("Role"), labels, key="role", default=next(iter(labels)),
-                                   required=True, label_visibility="collapsed")
+        role = ROLE.draw(st.segmented_control, _("Role"), labels, default=next(iter(labels)), required=True,
+                         label_visibility="collapsed")
         if resolved.source == "toy":
-            bench_module.bias_switch(_("Add a bias"))
-    return _LETTERS if role == "all" else role
+            choices.BIAS.toggle(_("Add a bias"), on="on")
+    return LETTERS if role == "all" else role
 
 
 def _equation(
@@ -192,10 +191,8 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         return
     labels = {"transposed": _("x @ W.T in place of x @ W"), "stale": _("Keeping Q, K, V as if they were parameters"),
               "fused_order": _("Cutting a fused matrix in the wrong order")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="transposed",
-                               required=True)
-    letter = bench_module.choice(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, key="seen",
-                                 default="k", required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
+    letter = SEEN.draw(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, required=True)
     result = comparison.projections(view.trace, view.layer, letter, kind)
     head = view.head if letter == "q" else view.head // view.trace.config.group
     if result.error is not None:

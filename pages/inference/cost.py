@@ -22,10 +22,21 @@ from ui.shell import errors, frame, theme
 from ui.shell.i18n import _, axis, in_latex
 from ui.shell.numbers import percent, quantity
 from ui.sources import Resolved
-from ui.stages.cost import measured, tables
+from ui.stages.cost import (
+    CACHE,
+    DEVICE,
+    MODEL,
+    OPENING,
+    PART,
+    SHARING,
+    SLIP,
+    TEXTS,
+    TOKENS,
+    WEIGHTS,
+    measured,
+    tables,
+)
 from ui.stages.home import atlas
-
-_OPENING = MODELS["llama-2-7b"]  # D1 §11
 
 
 @st.fragment
@@ -38,8 +49,7 @@ def lab() -> None:
         strip.shape_strip("cost", sizes(load.config, Inputs(load.batch, load.tokens)))
     lines = ledger.ledger(load)
     formula_at, table_at = st.container(), st.container()
-    part = bench_module.choice(st.segmented_control, _("The formula of"), tables.product_names(), key="part",
-                               default="pairs", required=True)
+    part = PART.draw(st.segmented_control, _("The formula of"), tables.product_names(), required=True)
     with formula_at:
         _formula(load, part)
     with table_at:
@@ -73,24 +83,19 @@ def _controls(resolved: Resolved) -> Workload:
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        model = bench_module.own_choice(
-            st.selectbox, _("Model"), models, key="cost_of", width=210,
-            own="llama-2-7b" if resolved.source == "worked" else "bench")
-        tokens = bench_module.whole_number(f"{axis('T')} · {words['T']}", "cT", *bench_module.MAP_LIMITS["T"],
-                                           _OPENING.inputs.tokens if _OPENING.inputs else 1, width=130)
-        batch = bench_module.notch(f"{axis('B')} · {words['B']}", "cB", ledger.BATCHES, 1, width=190)
-        kind = bench_module.choice(st.segmented_control, _("Heads of K and V"), sharing, key="shared", default="own",
-                                   required=True)
-        weights = bench_module.choice(st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, key="wtype",
-                                      default="float16", width=120)
-        cache = bench_module.choice(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, key="ctype",
-                                    default="float16", width=120)
+        model = MODEL.draw_own(st.selectbox, _("Model"), models, width=210,
+                               own="llama-2-7b" if resolved.source == "worked" else "bench")
+        tokens = TOKENS.draw(f"{axis('T')} · {words['T']}", width=130)
+        batch = TEXTS.notch(f"{axis('B')} · {words['B']}", ledger.BATCHES, width=190)
+        kind = SHARING.draw(st.segmented_control, _("Heads of K and V"), sharing, required=True)
+        weights = WEIGHTS.draw(st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, width=120)
+        cache = CACHE.draw(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, width=120)
     try:
         config = _config(model, resolved)
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
         st.caption(_("The sizes of the map do not fit together; below stands the model that this page opens with."))
-        config = _OPENING.config
+        config = OPENING.config
     return Workload(ledger.shared(config, kind), batch, tokens, weights, cache)
 
 
@@ -115,7 +120,7 @@ def _roof(load: Workload) -> Device:
     found = measured.measurement().result
     known = {**DEVICES, **({"here": found.ceilings} if found else {})}
     names = {code: device.name if code != "here" else _("this machine, measured") for code, device in known.items()}
-    device = known[bench_module.choice(st.selectbox, _("Device"), names, key="device", default="a100", width=280)]
+    device = known[DEVICE.draw(st.selectbox, _("Device"), names, width=280)]
     stored = device.computes(load.weights)
     decode, prefill = ledger.by_batch(load, device), ledger.estimate(load, "prefill", device)
     words = {"roof": _("what the device can do"), "batches": _("decode step, other B"),
@@ -271,8 +276,7 @@ def _savings(load: Workload, device: Device) -> None:
 def _mistake(load: Workload, device: Device) -> None:
     labels = {"arithmetic": _("Time from FLOPs alone"), "per_text": _("Weights read for every text"),
               "lookup": _("Lookups counted as products"), "training": _("The rule for training")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="arithmetic",
-                               required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     found = ledger.slip(load, device, kind)
     what = {
         "arithmetic": _("A decode step on {device}").format(device=device.name),
@@ -296,7 +300,7 @@ def _mistake(load: Workload, device: Device) -> None:
 
 
 def _check(load: Workload) -> None:
-    built = sections.cached(cost.built_parameters, "built", load.config)
+    built = sections.cached(cost.built_parameters, load.config)
     counted = cost.parameters(load.config)["total"]
     st.caption(_("Check: {counted} parameters by formula, {built} in the tensors of the model as it is built. "
                  "Difference: {difference}.").format(

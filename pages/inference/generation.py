@@ -68,8 +68,8 @@ def lab() -> None:
     generation_run.tick(run)
 
 
-def _sections(sections: Sequence[tuple[str, str, Callable[[], None]]]) -> None:
-    for title, key, body in sections:
+def _sections(them: Sequence[tuple[str, str, Callable[[], None]]]) -> None:
+    for title, key, body in them:
         sections.folded(title, key, body)
 
 
@@ -159,14 +159,14 @@ def _look_for(view: View, run: Run, place: int) -> None:
         if held:
             sentences.append(_("This is a further piece of the prompt: its {count} queries also read the {held} rows "
                                "that the pieces before left in the cache.").format(count=new, held=held))
-    elif run.choices.cache:
+    elif run.settings.cache:
         sentences = [_("Decode: only {token} is new, so there is one row of Q, K and V. All other rows of K and "
                        "V, {held} of each, come from the cache and are not computed again.").format(
                            token=f"`{label(int(step.inputs[view.batch, -1]))}`", held=held)]
     else:
         sentences = [_("Without the cache all {count} tokens are read again for the sake of one new row.").format(
             count=new)]
-    if run.choices.cache:
+    if run.settings.cache:
         sentences.append(_("QKᵀ is {rows}×{columns} here; reading the whole text again it would be "
                            "{columns}×{columns}.").format(rows=new, columns=step.shapes["scores"][-1]))
     sentences.append(_chosen(run, place, view.batch))
@@ -246,7 +246,7 @@ def _compare(run: Run, place: int) -> None:
     if step.logits is None:
         st.caption(_("This piece of the prompt chooses no token; only the last one does."))
         return
-    if not run.choices.cache:
+    if not run.settings.cache:
         st.caption(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
                      "start over."))
         return

@@ -42,12 +42,12 @@ def lab() -> None:
         generation_run.step_strip("kv_cache", run, place)
     generation_run.text(run, place, bench.batch)
     trace = None if place is None else run.trace(place)
-    if not run.choices.cache:
+    if not run.settings.cache:
         st.info(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
                   "start over."))
     elif place is None:
         st.caption(_("The cache is empty: nothing has been read yet. Step reads the prompt, or its first piece."))
-    if place is None or trace is None or not run.choices.cache:
+    if place is None or trace is None or not run.settings.cache:
         with formula_at:
             _formula(run, None, asking=False)
     else:
@@ -190,8 +190,7 @@ def _mistake(trace: Trace, rows: int, *, asking: bool) -> None:
     config, batch, size = trace.config, trace.sizes["B"], _size(trace)
     labels = {"k_only": _("K without V"), "query_heads": _("Query heads for KV heads"),
               "one_layer": _("One layer only"), "one_text": _("One text only"), "elements": _("Numbers for bytes")}
-    slip = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="miscount",
-                               default="k_only", required=True)
+    slip = kv_cache.MISCOUNT.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     right, wrong = cost.kv_cache_bytes(config, batch, rows, size), growth.miscounted(config, batch, rows, size, slip)
     difference = f"{wrong - right:,}".replace("-", numbers.MINUS)
     prose.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", difference]])

@@ -19,7 +19,7 @@ from ui.shell import errors, frame, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.stages.embedding import contexts, lookup
+from ui.stages.embedding import POSITIONS, SLIP, contexts, lookup
 
 _NAMES = ("tokens", "embed", "pos_embed", "blocks.0.in")
 
@@ -72,8 +72,8 @@ def _controls(view: View) -> str:
     possible = {"learned": "position_table" in trace, "sinusoidal": trace.config.width % 2 == 0}
     labels = {kind: label for kind, label in _kinds().items() if possible.get(kind, True)}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        return bench_module.choice(st.segmented_control, _("Positions"), labels, key="positions", required=True,
-                                   default=trace.config.positions, label_visibility="collapsed")
+        return POSITIONS.draw(st.segmented_control, _("Positions"), labels, required=True,
+                              default=trace.config.positions, label_visibility="collapsed")
 
 
 def _equation(
@@ -240,8 +240,7 @@ def _mistake(bench: Bench, view: View, window: tuple[int, int] | None, *, asking
         held_back()
         return
     labels = {"place": _("The place taken for the id"), "outside": _("An id outside the table")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="place",
-                               required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     trace = view.trace
     if kind == "outside":
         contexts.outside(trace["embedding"], bench)

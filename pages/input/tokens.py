@@ -11,7 +11,7 @@ from core.questions import Question
 from core.stages.tokens import practice, programs
 from core.stages.tokens.tokenizers import ToyTokenizer, spans
 from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, choices
 from ui.components import merging
 from ui.components.merging import Part
 from ui.furniture import code, formulas, header, notices, prose, sections, share, strip
@@ -86,7 +86,7 @@ def _examples() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         st.caption(_("Try"), width="content")
         for key, text in worked.TEXTS.items():
-            st.button(labels[key], key=f"try-{key}", on_click=bench_module.set_text, args=(text,), type="tertiary")
+            st.button(labels[key], key=f"try-{key}", on_click=choices.TEXT.put, args=(text,), type="tertiary")
 
 
 def _merge_formula(shown: Merged, place: tuple[int, int] | None) -> None:
@@ -161,8 +161,7 @@ def _lengths(shown: Merged) -> None:
 
 def _mistakes(shown: Merged) -> None:
     labels = {"space": _("Forgetting the space"), "decode": _("Turning tokens into text one by one")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="space",
-                               required=True)
+    kind = tokens.SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     tokenizer = shown.model.tokenizer
     if kind == "space":
         found = practice.spellings(tokenizer, shown.pre_tokens)

@@ -65,12 +65,11 @@ def _controls(view: View) -> tuple[tuple[int, ...], str, str]:
     masks = {"none": _("no mask"), "causal": _("causal mask")}
     kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        mask = bench_module.choice(st.segmented_control, _("Mask"), masks, key="sight", default="none", required=True,
-                                   label_visibility="collapsed")
-        positions = bench_module.choice(
+        mask = order.SIGHT.draw(st.segmented_control, _("Mask"), masks, required=True, label_visibility="collapsed")
+        positions = order.PLACES.draw(
             st.segmented_control, _("Positions"),
-            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, key="places", default="none",
-            required=True, label_visibility="collapsed")
+            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, required=True,
+            label_visibility="collapsed")
     return chosen, mask, positions
 
 
@@ -177,8 +176,7 @@ def _mistake(bench: Bench, view: View, found: Reordered, window: order.Window, *
         held_back()
         return
     labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misorder", default="invariant",
-                               required=True)
+    kind = order.MISORDER.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = practice.mistake(found, kind)
     order.mistaken(view, found, result, window, key="order-mistake", bench=bench)
     explained = {

@@ -67,12 +67,11 @@ def lab() -> None:
 def _controls(own: Rope, resolved: Resolved) -> tuple[str, int, Rope]:
     """Which of Q and K is shown, by how much all positions are moved on, and how it is turned."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        letter = bench_module.choice(st.segmented_control, _("Turned"), {name: i18n.symbol(name) for name in "qk"},
-                                     key="letter", default="q", required=True)
-        moved = bench_module.slider(_("All positions move on by"), "moved", width=260)
+        letter = rope_views.LETTER.draw(st.segmented_control, _("Turned"), {name: i18n.symbol(name) for name in "qk"},
+                                        required=True)
+        moved = rope_views.MOVED.slider(_("All positions move on by"), width=260)
         bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
-        base = bench_module.own_choice(st.select_slider, _("Base"), bases, key="base", own=full_value(own.base),
-                                       width=200)
+        base = rope_views.BASE.draw_own(st.select_slider, _("Base"), bases, own=full_value(own.base), width=200)
         with st.popover(_("More")):
             how = _more(own._replace(base=float(base)), resolved.trace.config.head_dim)
     return letter, moved, how
@@ -80,24 +79,23 @@ def _controls(own: Rope, resolved: Resolved) -> tuple[str, int, Rope]:
 
 def _more(own: Rope, head_dim: int) -> Rope:
     """Pairing, how many dimensions are turned, and scaling for longer contexts."""
-    pairing = bench_module.own_choice(
+    pairing = rope_views.PAIRING.draw_own(
         st.segmented_control, _("Pairs are"), {"adjacent": _("neighbours"), "half": _("half a head apart")},
-        key="pairing", own=own.pairing, required=True)
+        own=own.pairing, required=True)
     widths = {str(width): str(width) for width in range(2, head_dim + 1, 2)}
-    turned = bench_module.own_choice(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
-                                     key="turned", own=str(own.rotary_dim))
+    turned = rope_views.TURNED.draw_own(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
+                                        own=str(own.rotary_dim))
     kinds = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": _LLAMA}
     if own.scaling:
         kinds = {"model": _("the model's own"), **kinds}
-    kind = bench_module.own_choice(st.selectbox, _("Scaling for longer contexts"), kinds, key="scaling",
-                                   own="model" if own.scaling else "default")
-    scaling = own.scaling
+    kind = rope_views.SCALING.draw_own(st.selectbox, _("Scaling for longer contexts"), kinds,
+                                       own="model" if own.scaling else "default")
+    scaled = own.scaling
     if kind != "model":
         factors = {full_value(factor): full_value(factor) for factor in scaling.FACTORS}
-        factor = bench_module.choice(st.select_slider, _("Factor"), factors, key="factor", disabled=kind == "default",
-                                     default=full_value(scaling.LLAMA_31["factor"]))
-        scaling = scaling.scaling(kind, float(factor))
-    return own._replace(pairing=pairing, rotary_dim=int(turned), scaling=scaling)
+        factor = rope_views.FACTOR.draw(st.select_slider, _("Factor"), factors, disabled=kind == "default")
+        scaled = scaling.scaling(kind, float(factor))
+    return own._replace(pairing=pairing, rotary_dim=int(turned), scaling=scaled)
 
 
 def _equation(
@@ -193,10 +191,9 @@ def _distance(bench: Bench, view: View) -> None:
     """One query and one key at two places, then over all distances."""
     count = len(view.trace["positions"][0])
     with st.container(horizontal=True, key="meeting"):
-        query = bench_module.whole_number(_("Query of token"), "asking", 1, count, 1, width=150) - 1
-        key = bench_module.whole_number(_("Key of token"), "answering", 1, count, min(2, count), width=150) - 1
-        together = bench_module.whole_number(_("Both moved on by"), "together", 0, rotation.FARTHEST,
-                                             rotation.ELSEWHERE, width=150)
+        query = rope_views.ASKING.draw(_("Query of token"), high=count, width=150) - 1
+        key = rope_views.ANSWERING.draw(_("Key of token"), high=count, width=150) - 1
+        together = rope_views.TOGETHER.draw(_("Both moved on by"), width=150)
     found = meetings.meetings(view.trace, view.layer, *view.place, query, key, together)
     rope_views.met(found, key="met", bench=bench)
     st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and "
@@ -251,8 +248,7 @@ def _cache(bench: Bench, view: View) -> None:
 def _mistake(bench: Bench, view: View) -> None:
     labels = {"value": _("V is turned too"), "restart": _("The last token starts at zero"),
               "mixed": _("The other pairing")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misturn", default="value",
-                               required=True)
+    kind = rope_views.MISTURN.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = practice.mistake(view.trace, view.layer, kind)
     name = view.name("context" if kind == "value" else "scores")
     equations.beside(view, result, name, key="rope-mistake", bench=bench, batch=view.batch, head=view.head)

@@ -1,37 +1,12 @@
-"""The address: what it holds of a parameter, what of that is sound, and what is written into it."""
+"""The address: what arrived in it, and what is written into it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-from ui.bench.limits import FRACTIONS, NUMBERS, SWITCHES
-
-
-def held(key: str, default: Any) -> Any:
-    """The value of a bound switch or number before its widget is drawn."""
-    if key in st.session_state:
-        return st.session_state[key]
-    raw = st.query_params.get(key, "")
-    if not raw or not sound(key):
-        return default
-    number = read_number(raw)
-    if number is None:
-        return raw.lower() == "true"
-    return number if key in FRACTIONS else int(number)
-
-
-def early(key: str, default: int) -> int:
-    """A bound number whose field is drawn after it is needed: on a first run it still stands in the address only."""
-    if key in st.session_state:
-        return int(st.session_state[key])
-    raw = st.query_params.get(key, "")
-    low, high = NUMBERS[key]
-    return int(raw) if raw.isascii() and raw.isdecimal() and low <= int(raw) <= high else default
 
 
 def arrived(key: str) -> bool:
@@ -47,15 +22,12 @@ def arrived(key: str) -> bool:
     return True
 
 
-def sound(key: str) -> bool:
-    """Whether the address holds nothing for a bound widget, or something that the widget can take."""
-    value = st.query_params.get(key, "")
-    if not value:
-        return True
-    if key in SWITCHES:
-        return value.lower() in ("true", "false")
-    number, (low, high) = read_number(value), FRACTIONS.get(key) or NUMBERS[key]
-    return number is not None and (key in FRACTIONS or number.is_integer()) and low <= number <= high
+def unchecked() -> dict[str, str]:
+    """What stands in the address that did not stand there when this was last asked."""
+    now = st.query_params.to_dict()
+    before = st.session_state.get("_checked", {})
+    st.session_state["_checked"] = now
+    return {key: value for key, value in now.items() if before.get(key) != value}
 
 
 def drop(keys: Sequence[str]) -> None:

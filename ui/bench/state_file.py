@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from core.live.model import MAX_CHARACTERS
 from ui import bench as bench_module
-from ui.bench import CHOICES, NUMBERS, SAVED, address
+from ui.bench import address
+from ui.bench.parameters import declared
 
 
 class State(NamedTuple):
@@ -48,25 +48,8 @@ def from_json(raw: bytes) -> State:
 
 
 def _is_sound(key: str, value: object) -> bool:
-    """Whether the bench has such a choice and it can have that value."""
-    if key not in SAVED or isinstance(value, bool):
-        return False
-    if key in NUMBERS:
-        low, high = NUMBERS[key]
-        return isinstance(value, int) and low <= value <= high
-    if key == "text":
-        return isinstance(value, str) and len(value) <= MAX_CHARACTERS and _is_unicode(value)
-    known, default = CHOICES[key]
-    return value in (*known, default)
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether it can be written down: JSON lets half a surrogate pair through."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a state file carries such a choice and it can have that value."""
+    return any(one.accepts(value) for one in declared() if one.saved and one.key == key)
 
 
 def saved() -> str:

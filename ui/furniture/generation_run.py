@@ -22,8 +22,10 @@ from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import Bench
-from ui.furniture import strip
+from ui.bench import Bench, choices
+from ui.bench.parameters import Whole
+from ui.furniture import generation_settings, strip
+from ui.furniture.generation_settings import Settings, chosen
 from ui.shell import errors, frame, i18n
 from ui.shell.i18n import _
 from ui.sources import Prompt, Resolved
@@ -31,31 +33,16 @@ from ui.sources import Prompt, Resolved
 TICK = "0.3s"
 MOMENT = 250  # milliseconds in which a tick makes steps
 MILLISECONDS = 1000
-DEFAULT_NEW = 20
 OPENING = 2  # steps that are made when a page opens without saying how many: the prompt and one token more
 MOST_SHOWN = 160  # tokens of the text that are written out
-
-
-class Choices(NamedTuple):
-    """How a run is made: up to `new` tokens more, the prompt in pieces of `chunk` (0: at once), with or without a
-    cache, and how the next token is drawn. The names are those of the address."""
-
-    new: int = DEFAULT_NEW
-    chunk: int = 0
-    cache: bool = True
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    draw: int = 0
 
 
 class Run:
     """One generation. `steps` are those made so far; `done` when there is no further one, `error` why it ended. One
     that runs by itself stops at `goal` steps, if that is set; `at` is the step (from 1) to look at when it rests."""
 
-    def __init__(self, prompt: Prompt, choices: Choices) -> None:
-        self.prompt, self.choices = prompt, choices
+    def __init__(self, prompt: Prompt, settings: Settings) -> None:
+        self.prompt, self.settings = prompt, settings
         self.steps: list[GenerationStep] = []
         self.compared: dict[int, Comparison] = {}
         self.running = self.done = False
@@ -73,10 +60,10 @@ class Run:
     @property
     def room(self) -> int:
         """How many tokens the run adds: as many as were asked for, or fewer where the model has no positions left."""
-        return min(self.choices.new, self.prompt.limit - self.prompt.ids.shape[1] + 1)
+        return min(self.settings.new, self.prompt.limit - self.prompt.ids.shape[1] + 1)
 
     def _generate(self) -> Iterator[GenerationStep]:
-        chosen, prompt = self.choices, self.prompt
+        chosen, prompt = self.settings, self.prompt
         return generate(
             prompt.decoder, prompt.ids, max_tokens=self.room, use_cache=chosen.cache,
             chunk=min(chosen.chunk or MAX_TRACE_TOKENS, MAX_TRACE_TOKENS, prompt.limit), temperature=chosen.temperature,
@@ -170,7 +157,8 @@ def look() -> Shown:
         error = problem
     loading = prompt is None and error is None
     if prompt is not None:
-        asked = [_asked(key) for key in bench_module.STEPS]  # what came for a run that stands already means nothing
+        # What came for a run that stands already means nothing.
+        asked = [_asked(step) for step in (choices.MADE, choices.AT)]
         if run is None or run.prompt.key != prompt.key:
             run = opened(prompt, *asked)
     elif run is None:
@@ -185,15 +173,10 @@ def look() -> Shown:
                  Resolved(model, run.prompt.source, None, [], error, loading, elsewhere))
 
 
-def chosen() -> Choices:
-    """The settings as they stand, drawn or not."""
-    return Choices(*(type(default)(bench_module.held(key, default)) for key, default in Choices()._asdict().items()))
-
-
-def _asked(key: str) -> int | None:
+def _asked(step: Whole) -> int | None:
     """What the address says of a run that is yet to be opened, once."""
-    found: int | None = bench_module.recall(key)
-    bench_module.remember(key, None)
+    found: int | None = bench_module.recall(step.key)
+    bench_module.remember(step.key, None)
     return found
 
 
@@ -253,7 +236,7 @@ def controls(run: Run) -> int | None:
             _run(run, not run.running)
             st.rerun()
         with st.popover(_("Settings")):
-            _settings(run)
+            generation_settings.controls(live=run.prompt.source == "live")
         newest = bool(bench_module.recall("run-newest"))
         bench_module.remember("run-newest", False)
         if run.at is not None and not run.running:
@@ -263,7 +246,7 @@ def controls(run: Run) -> int | None:
             st.caption(_("Step looked at:"), width="content")
         with st.container(width=260):
             place = bench_module.place_of(_("Step looked at"), len(run.steps), newest=newest, opening=OPENING)
-    if run.choices != chosen():
+    if run.settings != chosen():
         st.caption(_("What is shown was made with other settings. Start over to use the new ones."))
     if run.error is not None:
         st.error(errors.explain(run.error))
@@ -276,34 +259,10 @@ def _end(run: Run) -> str:
     last = run.steps[-1]
     if bool(last.done.all()):
         return _("The model has chosen its own end-of-text token, so the run ends here.")
-    if run.room < run.choices.new:
+    if run.room < run.settings.new:
         return _("The run ends here: this model has positions for {limit} tokens, and the last one that was chosen "
                  "would need one more.").format(limit=run.prompt.limit)
     return _("The run ends here. Tokens that it was to add: {count}.").format(count=run.room)
-
-
-def _settings(run: Run) -> None:
-    """The settings of the next run; the chat template belongs to the prompt and begins one at once."""
-    start = Choices()
-    if run.prompt.source == "live":
-        bench_module.switch(_("Chat template"), "chat", on=False, help=_(
-            "Your sentence becomes what a user says, in the form in which the model was trained to answer."))
-    left, right = st.columns(2)
-    whole = bench_module.whole_number
-    whole(_("New tokens"), "new", *bench_module.NUMBERS["new"], start.new, where=left)
-    whole(_("Prompt in pieces of"), "chunk", 0, MAX_TRACE_TOKENS, start.chunk, where=right,
-          help=_("How many tokens of the prompt are read in one pass; zero means all, up to {limit} at once.").format(
-              limit=MAX_TRACE_TOKENS))
-    bench_module.switch(_("Use the cache"), "cache", on=start.cache, help=_(
-        "Without it every step reads the whole text again: the same tokens, later."))
-    left, right = st.columns(2)
-    bench_module.fraction(_("Temperature"), "temperature", start.temperature, step=0.1, where=left,
-                          help=_("At zero the likeliest token is taken."))
-    whole(_("Top-k"), "top_k", 0, bench_module.MAP_LIMITS["V"][1], start.top_k, where=right,
-          help=_("Zero keeps all tokens."))
-    bench_module.fraction(_("Top-p"), "top_p", start.top_p, step=0.05, where=left)
-    bench_module.fraction(_("Min-p"), "min_p", start.min_p, step=0.01, where=right)
-    whole(_("Seed of the draw"), "draw", *bench_module.seed_range())
 
 
 def few(step: GenerationStep) -> str:
@@ -330,7 +289,7 @@ def text(run: Run, place: int | None, batch: int) -> None:
         parts = [("coming", _("to be read"), ids)]
     else:
         step = run.steps[place]
-        ids, cached = step.text[batch].tolist(), step.length_before if run.choices.cache else 0
+        ids, cached = step.text[batch].tolist(), step.length_before if run.settings.cache else 0
         following = [] if step.token is None else [int(step.token[batch])]
         parts = [("cached", _("in the cache"), ids[:cached]), ("now", _("read in this step"), ids[cached:]),
                  ("next", _("chosen next"), following)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui.bench import choices
 from ui.shell import navigation
 from ui.shell.i18n import _
 from ui.shell.syllabus import STAGES, stage
@@ -36,6 +37,6 @@ def page_header(slug: str, built: Mapping[str, Any]) -> None:
 
 def presenter_switch() -> None:
     """Large type and no sidebar; the switch stays on the page, so that it can be turned off again."""
-    if st.toggle(_("Presenter"), key="presenter", bind="query-params", persist_state="session",
-                 help=_("Large type and no sidebar, for a projector; PageUp and PageDown change the page.")):
+    if choices.PRESENTER.draw(
+            _("Presenter"), help=_("Large type and no sidebar, for a projector; PageUp and PageDown change the page.")):
         st.html(f"<style>{_PRESENTER_CSS}</style>")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def folded(title: str, key: str, body: Callable[[], None]) -> None:
@@ -16,7 +19,12 @@ def folded(title: str, key: str, body: Callable[[], None]) -> None:
             body()
 
 
+def cached(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """The result of a slow function of a module, kept for all sessions under its name and arguments."""
+    found: R = _kept(function, function.__module__, function.__qualname__, *arguments, **named)
+    return found
+
+
 @st.cache_data(show_spinner=False, max_entries=64)
-def cached(_function: Callable[..., Any], name: str, *arguments: Any) -> Any:
-    """The result of a slow function of `core`, kept for all sessions under its name and arguments."""
-    return _function(*arguments)
+def _kept(_function: Callable[..., Any], module: str, name: str, *arguments: Any, **named: Any) -> Any:
+    return _function(*arguments, **named)

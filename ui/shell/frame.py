@@ -31,7 +31,7 @@ class Here(NamedTuple):
 
 def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
     """Draw the styles and the sidebar; called by app.py before the page runs."""
-    found = [*dropped, *bench_module.recall("dropped", [])]
+    found = [*dropped, *bench_module.check(slug), *bench_module.recall("dropped", [])]
     bench_module.remember("dropped", [])
     bench_module.remember("here", Here(stage(slug), built, found))
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")

@@ -10,7 +10,8 @@ from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import DECIMALS, DEFAULT_DECIMALS, SIZE_LETTERS
+from ui.bench import choices
+from ui.bench.limits import DECIMALS, SIZE_LETTERS
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
@@ -19,11 +20,11 @@ from ui.sources import LIVE_NAME, Extent
 
 def draw(stage: Stage) -> None:
     """Draw the controls of a page."""
-    bench_module.choice(st.segmented_control, _("Language"), i18n.languages(), key="lang",
-                        default=i18n.current(), required=True, label_visibility="collapsed")
-    source = bench_module.choice(
+    choices.LANGUAGE.draw(st.segmented_control, _("Language"), i18n.languages(), default=i18n.current(), required=True,
+                          label_visibility="collapsed")
+    source = choices.SOURCE.draw(
         st.segmented_control, _("Numbers from"), {"worked": _("Worked"), "toy": _("Toy"), "live": _("Live")},
-        key="source", default="worked", required=True)
+        required=True)
     if source == "worked":
         _worked(stage.example)
     elif source == "toy":
@@ -42,7 +43,7 @@ def _worked(example: str) -> None:
                   positions=" ".join(map(str, worked.ROPE_POSITIONS))),
               "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
               "grouped": _("Four query heads")}
-    bench_module.example_choice(_("Example"), labels, default=example)
+    choices.EXAMPLE.select(_("Example"), labels, opening=example)
     origins = {"single_head": "D0 §6", "d3_lab": _("{section}, one row; the others are ours").format(section="D3 §3"),
                "rope_pairs": _("{section}; Q, K and V are ours").format(section="D1 §8"),
                "word_order": _("{section}; the numbers are ours").format(section="D1 §7")}
@@ -53,10 +54,8 @@ def _toy() -> None:
     st.caption(_("Random weights of your sizes; the same seed gives the same numbers."))
     columns = st.columns(2)
     for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
-        low, high, default = bench_module.size_range(letter)
-        bench_module.whole_number(_size_label(SIZE_LETTERS[letter], letter), letter, low, high, default,
-                                  where=columns[place % 2])
-    bench_module.whole_number(_("Seed"), "seed", *bench_module.seed_range())
+        choices.SIZES[letter].draw(_size_label(SIZE_LETTERS[letter], letter), where=columns[place % 2])
+    choices.SEED.draw(_("Seed"))
 
 
 def _size_label(name: str, letter: str) -> str:
@@ -70,7 +69,7 @@ def _live(limit: int) -> None:
                  help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=limit))
     models = {DEFAULT: LIVE_NAME} | {name: name for name in sorted(registry.own())}
     if len(models) > 1:
-        bench_module.model_choice(_("Model"), models)
+        choices.MODEL.draw(st.selectbox, _("Model"), models, default=DEFAULT, persist_state="session")
     st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=LIVE_NAME)
                if bench_module.model_name() == DEFAULT else _("A checkpoint of your own, computed in float32."))
 
@@ -83,15 +82,14 @@ def notations() -> dict[str, str]:
 
 def _place(extent: Extent) -> None:
     """Layer, head and batch entry, as far as there is a choice."""
-    for label, key, count in ((_("Layer"), "layer", extent.layers), (_("Head"), "head", extent.heads),
-                              (_("Batch entry"), "b", extent.batch)):
+    for label, place, count in ((_("Layer"), choices.LAYER, extent.layers), (_("Head"), choices.HEAD, extent.heads),
+                                (_("Batch entry"), choices.BATCH, extent.batch)):
         if count > 1:
-            bench_module.whole_number(_("{what} (of {count})").format(what=label, count=count), key, 1, count, 1)
+            place.draw(_("{what} (of {count})").format(what=label, count=count), high=count)
 
 
 def _display() -> None:
     st.divider()
-    bench_module.choice(st.selectbox, _("Letters of"), notations(), key="notation", default=notation.DEFAULT,
-                        help=_("The same things under other names, everywhere in the app. The map lists them."))
-    st.select_slider(_("Decimals"), DECIMALS, value=DEFAULT_DECIMALS, key="decimals", bind="query-params",
-                     persist_state="session")
+    choices.NOTATION.draw(st.selectbox, _("Letters of"), notations(),
+                          help=_("The same things under other names, everywhere in the app. The map lists them."))
+    choices.DECIMALS_SHOWN.notch(_("Decimals"), DECIMALS)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from core.stages.generation import mistakes
-from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.parameters import Choice
 from ui.equation.views import View
 from ui.furniture import cache_frames, equations
 from ui.furniture.exercise import held_back
 from ui.furniture.generation_run import Run
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
+
+SLIP = Choice("slip", "aligned_start", codes=("aligned_start", "restarted"), stage="generation")
 
 
 def mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
@@ -25,8 +27,7 @@ def mistake(bench: Bench, view: View, run: Run, *, asking: bool) -> None:
         st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
         return
     labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="aligned_start",
-                               required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = mistakes.cached(view.trace, view.layer, kind)
     explained = {
         "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "

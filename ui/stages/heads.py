@@ -13,6 +13,7 @@ from core import shapes
 from core.comparison import Comparison
 from core.stages.heads import index_map
 from ui.bench import Bench
+from ui.bench.parameters import Choice
 from ui.components.thumbnails import by_head, thumbnails
 from ui.equation import Softmax, default_strings, equation
 from ui.equation.views import View
@@ -21,6 +22,9 @@ from ui.furniture.prose import table
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.sources import Resolved
+
+WAY = Choice("way", "split", codes=("split", "merged", "mixed", "viewed"), stage="heads")
+SLIP = Choice("slip", "viewed", codes=("viewed", "unmerged", "averaged", "added"), stage="heads")
 
 
 def maps(bench: Bench, resolved: Resolved, view: View) -> None:

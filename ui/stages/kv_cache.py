@@ -12,6 +12,8 @@ from core.machine.datasheet import DEVICES
 from core.stages.kv_cache import decode_time, growth
 from core.stages.kv_cache.decode_time import Timing
 from ui import bench as bench_module
+from ui.bench.limits import MAP_LIMITS
+from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.furniture import figures
 from ui.furniture.generation_run import TICK, Run
 from ui.furniture.prose import units_note
@@ -22,9 +24,19 @@ from ui.shell.numbers import format_bytes
 LONGEST_LIVE = 512  # tokens up to which the live model is measured: above, a step without the cache takes many seconds
 NAMES = {"gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B", "llama-2-70b": "LLaMA-2-70B", "llama-3-8b": "Llama-3-8B",
          "mistral-7b": "Mistral-7B", "qwen2.5-0.5b": "Qwen2.5-0.5B", "smollm2-135m": "SmolLM2-135M"}
-FIRST_MODEL, FIRST_TYPE, FIRST_DEVICE = "llama-3-8b", "float16", "a100"
+LONGEST = MAP_LIMITS["T"][1]
 FIRST_LENGTH = 8192
 FIRST_REQUESTS = 16
+
+MODEL = Choice("of_model", "llama-3-8b", codes=("own", *NAMES), stage="kv_cache")
+HEADS = Choice("of_heads", "", codes=Decimals(1, MANY), stage="kv_cache")
+TYPE = Choice("of_type", "float16", codes=tuple(cost.BYTES), stage="kv_cache")
+REQUESTS = Whole("requests", FIRST_REQUESTS, low=1, high=MAP_LIMITS["B"][1], stage="kv_cache")
+LENGTH = Whole("length", FIRST_LENGTH, low=1, high=LONGEST, stage="kv_cache")
+WINDOW = Whole("window_of", 0, low=0, high=LONGEST, stage="kv_cache")  # 0: none
+DEVICE = Choice("device", "a100", codes=tuple(DEVICES), stage="kv_cache")
+MISCOUNT = Choice("miscount", "k_only", codes=("k_only", "query_heads", "one_layer", "one_text", "elements"),
+                  stage="kv_cache")
 
 
 @st.fragment
@@ -32,11 +44,10 @@ def curves() -> None:
     """The cache over the length of the text, for a known model or the one on the bench, and what a GPU holds of it."""
     run: Run = bench_module.recall("run")
     config, batch, tokens, dtype = _chosen(run.prompt.decoder.config)
-    window = bench_module.held("window_of", 0) or None
+    window = WINDOW.value() or None
     size = cost.BYTES[dtype]
-    device = DEVICES[bench_module.choice(
-        st.selectbox, _("Beside the weights, in the memory of"), {code: one.name for code, one in DEVICES.items()},
-        key="device", default=FIRST_DEVICE)]
+    device = DEVICES[DEVICE.draw(
+        st.selectbox, _("Beside the weights, in the memory of"), {code: one.name for code, one in DEVICES.items()})]
     fit = cost.requests_that_fit(config, device, tokens, dtype)
     at = growth.lengths(tokens)
     found = growth.curves(config, batch, at, size, window)
@@ -71,21 +82,17 @@ def _chosen(own: ModelConfig) -> tuple[ModelConfig, int, int, str]:
     """The controls: model, KV heads, requests, tokens, type, window; returns config, B, T and the type."""
     first, second, third, fourth = st.columns(4)
     with first:
-        model = bench_module.choice(st.selectbox, _("Model"), {"own": _("the one on the bench"), **NAMES},
-                                    key="of_model", default=FIRST_MODEL)
+        model = MODEL.draw(st.selectbox, _("Model"), {"own": _("the one on the bench"), **NAMES})
     config = own if model == "own" else PRESETS[model]
     with second:
-        heads = int(bench_module.choice(
+        heads = int(HEADS.draw(
             st.selectbox, _("KV heads"), {str(count): str(count) for count in growth.divisors(config.heads)},
-            key="of_heads", default=str(config.kv_heads)))
+            default=str(config.kv_heads)))
     with third:
-        dtype = bench_module.choice(st.selectbox, _("Type"), {name: name for name in cost.BYTES}, key="of_type",
-                                    default=FIRST_TYPE)
-    whole = bench_module.whole_number
-    batch = whole(_("Requests"), "requests", 1, bench_module.MAP_LIMITS["B"][1], FIRST_REQUESTS, where=fourth)
-    tokens = whole(_("Tokens of each"), "length", 1, bench_module.MAP_LIMITS["T"][1], FIRST_LENGTH, where=first)
-    whole(_("Sliding window"), "window_of", 0, bench_module.MAP_LIMITS["T"][1], 0, where=second,
-          help=_("How many of the last tokens are kept; zero keeps all."))
+        dtype = TYPE.draw(st.selectbox, _("Type"), {name: name for name in cost.BYTES})
+    batch = REQUESTS.draw(_("Requests"), where=fourth)
+    tokens = LENGTH.draw(_("Tokens of each"), where=first)
+    WINDOW.draw(_("Sliding window"), where=second, help=_("How many of the last tokens are kept; zero keeps all."))
     return config.with_(kv_heads=heads), batch, tokens, dtype
 
 

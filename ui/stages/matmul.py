@@ -13,15 +13,29 @@ import streamlit as st
 from torch import Tensor
 
 from core.comparison import Comparison
-from core.stages.matmul.product import Product, Slice
+from core.stages.matmul.product import MOST_NUMBERS, Product, Slice
+from core.worked import SHAPES
 from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.parameters import Choice, Text, Whole
 from ui.equation import Axis, Binary, Frame, Matmul, Pin, default_strings, equation
 from ui.shell.i18n import _
 
-_CSS = (Path(__file__).parent / "products.css").read_text("utf-8")
+_CSS = (Path(__file__).parent / "matmul.css").read_text("utf-8")
 _NO_AXIS = "·"
 LONGEST_SHAPE = 40  # characters of a typed shape
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as it is typed, "[3, 2]"."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+OPENING = SHAPES["fits"]  # the shapes of A and B that the page opens with
+LEFT = Text("left", shape_text(OPENING[0]), longest=LONGEST_SHAPE, stage="matmul")
+RIGHT = Text("right", shape_text(OPENING[1]), longest=LONGEST_SHAPE, stage="matmul")
+PRODUCT = Whole("product", 1, low=1, high=MOST_NUMBERS, stage="matmul")  # which of the independent ones, from 1
+SLIP = Choice("slip", "reshaped", codes=("reshaped", "swapped", "star"), stage="matmul")
 
 
 class Column(NamedTuple):

@@ -12,11 +12,15 @@ from core.comparison import Comparison
 from core.stages.order.reorder import Reordered, Sight
 from core.stages.sharing.shared import output
 from ui.bench import Bench
+from ui.bench.parameters import Choice
 from ui.equation import Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
 
+SIGHT = Choice("sight", "none", codes=("none", "causal"), stage="order")
+PLACES = Choice("places", "none", codes=("none", "learned", "sinusoidal", "rope"), stage="order")
+MISORDER = Choice("misorder", "invariant", codes=("invariant", "inverse"), stage="order")
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
 # A wider X is not written out, P is a list, and of the results a part is shown: both sides stand beside one another.

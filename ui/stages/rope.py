@@ -9,14 +9,29 @@ import numpy as np
 from torch import Tensor
 
 from core import comparison
-from core.stages.rope import rotation
+from core.stages.rope import rotation, scaling
 from core.stages.rope.meetings import Meetings, Pairings
 from core.stages.rope.practice import Decoded
 from ui.bench import Bench
+from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Angle, Axis, Binary, Frame, Matmul, Rotate, Rule, Unary, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
+from ui.shell.numbers import full_value
+
+LETTER = Choice("letter", "q", codes=("q", "k"), stage="rope")
+MOVED = Whole("moved", 0, low=0, high=rotation.FARTHEST, stage="rope")
+BASE = Choice("base", "own", codes=tuple(map(full_value, rotation.BASES)), stage="rope")
+PAIRING = Choice("pairing", "own", codes=("adjacent", "half"), stage="rope")
+TURNED = Choice("turned", "own", codes=Decimals(2, MANY), stage="rope")
+SCALING = Choice("scaling", "own", codes=("default", "linear", "ntk", "llama3"), stage="rope")
+FACTOR = Choice("factor", full_value(scaling.LLAMA_31["factor"]), codes=tuple(map(full_value, scaling.FACTORS)),
+                stage="rope")
+ASKING = Whole("asking", 1, low=1, high=MANY, stage="rope")
+ANSWERING = Whole("answering", 2, low=1, high=MANY, stage="rope")
+TOGETHER = Whole("together", rotation.ELSEWHERE, low=0, high=rotation.FARTHEST, stage="rope")
+MISTURN = Choice("misturn", "value", codes=("value", "restart", "mixed"), stage="rope")
 
 _MOST_COLUMNS = 8  # of a wide head, so that the rows before and after stand in one view
 _STILL = "·"  # in place of a pair's number, over a dimension that is not turned

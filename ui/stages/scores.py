@@ -13,8 +13,9 @@ from core.questions import Question
 from core.stages import scores
 from core.stages.scores import experiment
 from core.trace import Check
-from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.choices import DRAW
+from ui.bench.parameters import Choice, Switch
 from ui.equation import Binary, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, figures, formulas, notices, sections, share
@@ -24,6 +25,10 @@ from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
+
+TRANSPOSE = Switch("transpose", True, stage="scores", persists=False)
+SCALE = Switch("scale", True, stage="scores", persists=False)
+MISTAKE = Choice("mistake", "unscaled", codes=("unscaled", "model_width", "times_root"), stage="scores")
 
 
 @dataclass
@@ -54,8 +59,8 @@ def subject() -> Scores:
 def controls(shown: Scores) -> None:
     """Whether K is transposed and whether the sum is divided."""
     with st.container(horizontal=True, key="controls"):
-        shown.transpose = st.toggle(_("Transpose K"), value=True, key="transpose", bind="query-params")
-        shown.scale = st.toggle(_("Divide by √Dh"), value=True, key="scale", bind="query-params")
+        shown.transpose = TRANSPOSE.draw(_("Transpose K"))
+        shown.scale = SCALE.draw(_("Divide by √Dh"))
 
 
 def draw(shown: Scores) -> None:
@@ -226,8 +231,7 @@ def mistakes(shown: Scores) -> None:
     view, bench = shown.view, shown.bench
     labels = {"unscaled": _("No division at all"), "model_width": _("÷ √D, the model width"),
               "times_root": _("× √Dh: dividing by Dh^−½")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mistake", default="unscaled",
-                               required=True)
+    kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = scores.MISTAKES[kind](shown.at)
     largest = result.largest(*view.place)
     if not largest:
@@ -254,8 +258,8 @@ def mistakes(shown: Scores) -> None:
 
 def scale_experiment(shown: Scores) -> None:
     """Random queries and keys of many widths: what is measured beside √Dh."""
-    seed = bench_module.whole_number(_("Seed of the draw"), "draw", *bench_module.seed_range())
-    rows = sections.cached(experiment.scale_experiment, "scale_experiment", seed)
+    seed = DRAW.draw(_("Seed of the draw"))
+    rows = sections.cached(experiment.scale_experiment, seed)
     words = {
         "measured": _("measured"), "predicted": i18n.in_letters("√Dh"), "unscaled": _("without the scale"),
         "scaled": _("with the scale"),

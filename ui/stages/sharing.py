@@ -10,14 +10,18 @@ from core import shapes, worked
 from core.stages.sharing import shared
 from core.stages.sharing.shared import Shared, Way
 from core.trace import Trace
-from ui import bench as bench_module
+from ui.bench.parameters import MANY, Choice, Decimals
 from ui.furniture.prose import table
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 
+KV_HEADS = Choice("kvheads", "own", codes=Decimals(1, MANY), stage="sharing")
+WHICH = Choice("which", "v", codes=("v", "k"), stage="sharing")
+POOLED = Choice("pooled", "mean", codes=("mean", "first"), stage="sharing")
 
-class Choice(NamedTuple):
+
+class Chosen(NamedTuple):
     """What the learner chose: the layer with that number of KV heads, how K and V were brought down to it, and which of
     the two is shown with its product, "k" or "v"."""
 
@@ -26,26 +30,26 @@ class Choice(NamedTuple):
     which: str
 
 
-def controls(trace: Trace, layer: int) -> Choice:
+def controls(trace: Trace, layer: int) -> Chosen:
     """Draw the switches; the number of KV heads begins with the layer's own, where the example has no other."""
     config = trace.config
     opening = worked.OPENING_KV_HEADS.get(trace.source, config.kv_heads)
     counts = {str(count): f"{i18n.axis('Hkv')} = {count}" for count in shared.choices(config.heads)}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        count = bench_module.own_choice(st.segmented_control, _("Number of KV heads"), counts, key="kvheads",
-                                        own=str(opening), required=True, label_visibility="collapsed")
+        count = KV_HEADS.draw_own(st.segmented_control, _("Number of KV heads"), counts, own=str(opening),
+                                  required=True, label_visibility="collapsed")
         products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
                     "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
-        which = bench_module.choice(st.segmented_control, _("What is shared"), products, key="which", default="v",
-                                    required=True, label_visibility="collapsed")
+        which = WHICH.draw(st.segmented_control, _("What is shared"), products, required=True,
+                           label_visibility="collapsed")
         way: Way = "mean"
         if shared.change(config.kv_heads, int(count)) == "pooled":
-            first = bench_module.choice(
+            first = POOLED.draw(
                 st.segmented_control, _("How K and V are brought together"),
-                {"mean": _("average of the group"), "first": _("first of the group")}, key="pooled", default="mean",
-                required=True, label_visibility="collapsed") == "first"
+                {"mean": _("average of the group"), "first": _("first of the group")}, required=True,
+                label_visibility="collapsed") == "first"
             way = "first" if first else "mean"
-    return Choice(shared.share(trace, layer, int(count), way), way, which)
+    return Chosen(shared.share(trace, layer, int(count), way), way, which)
 
 
 def every_choice(trace: Trace, layer: int, way: Way, decimals: int) -> None:

@@ -12,13 +12,16 @@ from core.live.merges import Merger, PreToken
 from core.live.tokenizer import Vocabulary, readable
 from core.stages.tokens.tokenizers import KINDS, Cut, ToyTokenizer
 from core.trace import Trace
-from ui import bench as bench_module
 from ui import sources
+from ui.bench.parameters import Choice, Text
 from ui.shell.i18n import _
 from ui.sources import Resolved
 
 LONGEST = 300  # characters of a text that is cut into characters or words
 DEFAULT_TEXT = " ".join(worked.BLOCK_VOCABULARY[token] for token in worked.BLOCK_PROMPT)
+SAMPLE = Text("sample", DEFAULT_TEXT, longest=LONGEST, stage="tokens")
+CUT = Choice("cut", "words", codes=KINDS, stage="tokens")
+SLIP = Choice("slip", "space", codes=("space", "decode"), stage="tokens")
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -59,9 +62,8 @@ def _merged(trace: Trace, model: live.Live) -> Merged:
 def _plain(source: str) -> Plain:
     labels = {"words": _("words"), "characters": _("characters")}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        text = bench_module.typed(_("Text to cut"), "sample", DEFAULT_TEXT, longest=LONGEST, max_chars=LONGEST)
-        kind = bench_module.choice(st.segmented_control, _("Cut into"), labels, key="cut", default="words",
-                                   required=True)
+        text = SAMPLE.draw(_("Text to cut"))
+        kind = CUT.draw(st.segmented_control, _("Cut into"), labels, required=True)
     known = next(known for known in KINDS if known == kind)
     tokenizer = ToyTokenizer.of(known, text) if source == "toy" else _worked(known)
     return Plain(text, tokenizer.encode(text), tokenizer)

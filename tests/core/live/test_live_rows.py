@@ -12,7 +12,7 @@ from core.stages.embedding import programs as embedding_programs
 from core.stages.embedding import rows
 from tests.core.test_snippets import run
 from ui.bench.limits import DEFAULT_TEXT
-from ui.stages.embedding.contexts import SECOND_SENTENCE
+from ui.stages.embedding import SECOND_SENTENCE
 
 
 def test_one_word_in_two_sentences_of_the_live_model(smollm: Live) -> None:

@@ -415,7 +415,7 @@ def test_a_measurement_goes_on_by_itself_and_stops() -> None:
 
 def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> None:
     """Another language or page starts a run of the script while the fragment's tick is still inside the generator."""
-    run = generation_run.Run(sources.prompt(Bench(example="block")), generation_run.Choices())
+    run = generation_run.Run(sources.prompt(Bench(example="block")), generation_run.Settings())
     begun, go_on = threading.Event(), threading.Event()
     steps = list(run._generate())
 

@@ -8,7 +8,6 @@ from torch import Tensor
 from core.errors import WorkbenchError
 from core.stages.embedding import practice, rows
 from core.trace import Trace
-from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
 from ui.furniture import figures, prose
@@ -16,9 +15,8 @@ from ui.shell import errors, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.sources import Resolved
+from ui.stages.embedding import OUTSIDE, SECOND, WORD
 
-SECOND_SENTENCE = "I bought an old car and sold it"  # shares "it" with the first: there the cat, here the car
-LONGEST = 300  # characters of the second sentence
 _SHOWN = 8  # numbers of a row that are written out
 
 
@@ -42,13 +40,13 @@ def two_sentences(bench: Bench, resolved: Resolved) -> None:
                   "first."))
         return
     labels = {str(token): f"{resolved.trace.tokens[place]} · {token}" for token, (place, _at) in pairs.items()}
-    chosen = bench_module.choice(st.selectbox, _("Token in both"), labels, key="word", default=next(iter(labels)))
+    chosen = WORD.draw(st.selectbox, _("Token in both"), labels, default=next(iter(labels)))
     _likeness(bench, resolved.trace, other, pairs[int(chosen)])
 
 
 def _other() -> Trace | None:
     """The trace of the second sentence; None, with a message, where there is none."""
-    text = bench_module.typed(_("Second sentence"), "second", SECOND_SENTENCE, longest=LONGEST, max_chars=LONGEST)
+    text = SECOND.draw(_("Second sentence"))
     try:
         model = sources.loader().model()
         return None if model is None else model.trace(text)
@@ -78,7 +76,7 @@ def _likeness(bench: Bench, one: Trace, other: Trace, places: tuple[int, int]) -
 def outside(table: Tensor, bench: Bench) -> None:
     """An id of the learner's choosing, tried here, in torch and in NumPy."""
     vocab = table.shape[0]
-    token = bench_module.whole_number(_("Id to look up"), "outside", -vocab, vocab, -1)
+    token = OUTSIDE.draw(_("Id to look up"), low=-vocab, high=vocab)
     found = practice.outside(table, token)
     refused, silent = _("refused"), _("accepted")
     row = ", ".join(format_number(value, bench.decimals) for value in (found.numpy_row or ())[:_SHOWN])

@@ -18,6 +18,7 @@ from ui.furniture.strip import axis_html
 from ui.shell import errors, i18n
 from ui.shell.i18n import N_, _
 from ui.shell.syllabus import stage
+from ui.stages.home import SIZES, take
 
 LETTERS = ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L")
 PRESET_NAMES = {
@@ -42,10 +43,10 @@ def size_controls(on_bench: Mapping[str, int]) -> None:
     """Presets, a model's own config.json, and a field for every size; `on_bench` are those of the trace in use."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="map-sources"):
         known = {code: _preset_sizes(code) for code in PRESET_NAMES}
-        held = {letter: bench_module.map_held(letter, known["d0"][letter]) for letter in LETTERS}
+        held = {letter: SIZES[letter].value() for letter in LETTERS}
         current = next((code for code, sizes in known.items() if all(held[k] == n for k, n in sizes.items())), None)
         bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current or "", _take_preset, key="preset")
-        st.button(_("The sizes on the bench"), on_click=bench_module.set_map_sizes, args=(_own_width(on_bench),),
+        st.button(_("The sizes on the bench"), on_click=take, args=(_own_width(on_bench),),
                   help=_("Those of the example, toy or model that is chosen in the sidebar."), key="map-bench")
         with st.popover(_("From a config.json")):
             _config_form()
@@ -54,7 +55,7 @@ def size_controls(on_bench: Mapping[str, int]) -> None:
                  "F": _("FFN width"), "V": _("vocabulary"), "L": _("layers"),
                  "Dh": _("own width") if held["Dh"] else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
         for letter in LETTERS:
-            bench_module.map_size(letter, f"**{i18n.axis(letter)}** {words[letter]}", known["d0"][letter], width=92)
+            SIZES[letter].draw(f"**{i18n.axis(letter)}** {words[letter]}", width=92)
 
 
 def sizes() -> dict[str, int]:
@@ -64,8 +65,7 @@ def sizes() -> dict[str, int]:
 
 
 def _wanted() -> dict[str, int]:
-    return {letter: bench_module.map_held(letter, default) for letter, default in
-            {**_preset_sizes("d0"), "Dh": 0}.items()}
+    return {letter: SIZES[letter].value() for letter in LETTERS}
 
 
 def config() -> ModelConfig:
@@ -101,7 +101,7 @@ def _own_width(found: Mapping[str, int]) -> dict[str, int]:
 
 def _take_preset(code: str) -> None:
     if code:
-        bench_module.set_map_sizes(_preset_sizes(code))
+        take(_preset_sizes(code))
 
 
 def _config_form() -> None:
@@ -120,7 +120,7 @@ def _take_config(text: str) -> None:
     problem: WorkbenchError | None = None
     try:
         config = ModelConfig.from_json(text)
-        bench_module.set_map_sizes(_own_width({k: n for k, n in config.sizes.items() if k in LETTERS}))
+        take(_own_width({k: n for k, n in config.sizes.items() if k in LETTERS}))
     except WorkbenchError as error:
         problem = error
     bench_module.remember("config-problem", problem)

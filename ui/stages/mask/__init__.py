@@ -13,8 +13,8 @@ from core.questions import Question
 from core.stages import mask
 from core.stages.mask import Overflow
 from core.trace import Check
-from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, choices
+from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin
 from ui.furniture import code, formulas, share
 from ui.furniture.equations import drawn
@@ -24,6 +24,9 @@ from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.stages.mask import frames
+
+WHERE = Choice("where", "before", codes=mask.PLACES, stage="mask")
+SHIFT = Whole("shift", mask.SHIFTS[2], low=mask.SHIFTS[0], high=mask.SHIFTS[1], stage="mask")
 
 
 @dataclass
@@ -56,11 +59,11 @@ def controls(shown: Mask) -> None:
               "renormalised": _("after it, renormalised")}
     tokens = shown.view.trace["mask"].shape[-1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        kind = bench_module.mask_choice(_("Mask"), kinds, default="causal")
-        if kind in counts:
-            bench_module.whole_number(counts[kind], *bench_module.count_of(kind, tokens))
-        shown.where = bench_module.choice(st.segmented_control, _("Where the mask is put"), places, key="where",
-                                          default="before", required=True)
+        kind = choices.MASK.select(_("Mask"), kinds, opening="causal")
+        counted = choices.count_of(kind)
+        if counted is not None:
+            counted.draw(counts[kind], high=tokens)
+        shown.where = WHERE.draw(st.segmented_control, _("Where the mask is put"), places, required=True)
     if shown.where != "before":
         shown.exercise = None
 
@@ -162,7 +165,7 @@ def softmax(shown: Mask) -> None:
 def overflow(shown: Mask) -> None:
     """One row through softmax in two types, with and without its maximum subtracted."""
     row = shown.pin.row if shown.pin else 0
-    shift = bench_module.whole_number(_("Added to every score of the row"), "shift", *mask.SHIFTS)
+    shift = SHIFT.draw(_("Added to every score of the row"))
     st.markdown(_overflow_table(mask.overflows(shown.at, row, float(shift))))
     st.caption(_("Adding the same number to a whole row changes no weight. But exp of a large number is ∞ in a short "
                  "type, and ∞/∞ is NaN; subtracting the row's maximum first makes the largest exponent zero."))
