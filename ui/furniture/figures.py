@@ -12,13 +12,11 @@ from core.stages.embedding.rows import Alike, Waves
 from core.stages.generation.candidates import Candidates
 from core.stages.kv_cache.decode_time import Timing
 from core.stages.kv_cache.growth import Curve as Growth
-from core.stages.mixing.blend import Plane
 from core.stages.rope.meetings import Curve
-from core.stages.scores.experiment import ScaleRow
 from ui.shell.numbers import format_number
 
-_HEIGHT = 320
-_MARKER = 12
+HEIGHT = 320  # of a figure, in pixels, unless its bars need more
+MARKER = 12
 _ROW = 30  # pixels for each bar
 _BAR = 2 / 5  # of a row
 _BEYOND = 1 + 1 / 8  # room for the number behind a full bar
@@ -29,78 +27,8 @@ _GIB = 2**30
 _MILLI = 1000
 _ROOM_FOR_LABEL = 1 / 12  # of the unit interval
 # Besides colour, so that the curves are told apart without it.
-_DASH = {"predicted": "dot", "mha": "dash", "mqa": "dashdot"}
-_MODE = {"predicted": "lines", "measured": "markers"}
-_SYMBOL = {"unscaled": "diamond", "uncached": "diamond"}
-
-
-def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours: Mapping[str, str]) -> go.Figure:
-    """Four panels over the head width Dh on a logarithmic axis: the measured standard deviation of q·k on the line
-    √Dh; the entropy, the largest weight and the size of the softmax gradient, each without and with the scale.
-
-    `words` and `colours` have the keys "measured", "predicted", "unscaled", "scaled"; `words` also the panel titles
-    "std", "entropy", "largest", "gradient" and the axis title "width".
-    """
-    widths = [row.head_width for row in rows]
-    panels = {
-        "std": {"predicted": [row.predicted_std for row in rows], "measured": [row.measured_std for row in rows]},
-        "entropy": {
-            "unscaled": [row.unscaled.entropy for row in rows], "scaled": [row.scaled.entropy for row in rows]},
-        "largest": {"unscaled": [row.unscaled.largest for row in rows], "scaled": [row.scaled.largest for row in rows]},
-        "gradient": {
-            "unscaled": [row.unscaled.gradient for row in rows], "scaled": [row.scaled.gradient for row in rows]},
-    }
-    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=[words[panel] for panel in panels])
-    for column, (panel, curves) in enumerate(panels.items(), start=1):
-        for name, values in curves.items():
-            figure.add_trace(
-                go.Scatter(x=widths, y=values, mode=_MODE.get(name, "lines+markers"),
-                           name=words[name], legendgroup=name, showlegend=panel in ("std", "entropy"),
-                           line={"color": colours[name], "dash": _DASH.get(name, "solid")},
-                           marker={"color": colours[name], "symbol": _SYMBOL.get(name, "circle")}),
-                row=1, col=column)
-        figure.update_yaxes(rangemode="tozero", row=1, col=column)
-    figure.update_yaxes(type="log", dtick=1, row=1, col=1)
-    ticks = widths[::2]
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["width"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
-                         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0})
-    return figure
-
-
-def blend_plane(
-    plane: Plane, chosen: Sequence[float], *, row: int, labels: Sequence[str], words: Mapping[str, str],
-    colours: Mapping[str, str],
-) -> go.Figure:
-    """The values of one head in the plane of their first two features with their convex hull, the outputs, the output
-    of `row`, and the blend that was `chosen` (x, y).
-
-    `labels` name the values (empty: none are written); `words` and `colours` have the keys "values", "outputs", "row",
-    "chosen", and `words` also "x" and "y".
-    """
-    corners = [*plane.corners, *plane.corners[:1]]
-    figure = go.Figure()
-    figure.add_trace(go.Scatter(
-        x=[float(plane.values[key, 0]) for key in corners], y=[float(plane.values[key, 1]) for key in corners],
-        mode="lines", fill="toself", hoverinfo="skip", showlegend=False, opacity=0.5,
-        line={"color": colours["values"], "width": 1}))
-    points = {
-        "values": (plane.values.tolist(), "square", list(labels)),
-        "outputs": (plane.outputs.tolist(), "circle-open", []),
-        "row": ([plane.outputs[row].tolist()], "circle", []),
-        "chosen": ([list(chosen)], "x", []),
-    }
-    for name, (places, symbol, texts) in points.items():
-        figure.add_trace(go.Scatter(
-            x=[place[0] for place in places], y=[place[1] for place in places], name=words[name],
-            mode="markers+text" if texts else "markers", text=texts or None, textposition="top center",
-            cliponaxis=False,
-            marker={"color": colours[name], "symbol": symbol, "size": _MARKER}))
-    figure.update_xaxes(title_text=words["x"])
-    figure.update_yaxes(title_text=words["y"], scaleanchor="x")
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
-                         legend={"orientation": "h", "yanchor": "bottom", "y": 1})
-    return figure
+_DASH = {"mha": "dash", "mqa": "dashdot"}
+_SYMBOL = {"uncached": "diamond"}
 
 
 def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Sequence[str]) -> go.Figure:
@@ -116,7 +44,7 @@ def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Seque
             line={"color": colour}, marker={"symbol": marks, "color": colour}))
     figure.update_xaxes(title_text=words["position"])
     figure.update_yaxes(title_text=words["value"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -126,8 +54,10 @@ def likeness(found: Alike, *, words: Mapping[str, str], colour: str) -> go.Figur
     figure = go.Figure(go.Scatter(y=list(found.cosines), mode="lines+markers", line={"color": colour}))
     figure.update_xaxes(title_text=words["layer"])
     figure.update_yaxes(title_text=words["cosine"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False)
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False)
     return figure
+
+
 def distance_curves(
     curves: Sequence[Curve], marks: Sequence[tuple[int, float]], *, names: Sequence[str], words: Mapping[str, str],
     colours: Sequence[str],
@@ -140,10 +70,10 @@ def distance_curves(
                                     line={"color": colour, "dash": dash}))
     for (distance, score), colour in zip(marks, colours, strict=False):
         figure.add_trace(go.Scatter(x=[distance], y=[score], mode="markers", showlegend=False,
-                                    marker={"color": colour, "size": _MARKER}))
+                                    marker={"color": colour, "size": MARKER}))
     figure.update_xaxes(title_text=words["x"])
     figure.update_yaxes(title_text=words["y"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -165,9 +95,9 @@ def roofline(
         x=[low, ridge, high], y=[peak * low / ridge, peak, peak], mode="lines", name=words["roof"],
         line={"color": colours["roof"], "width": 2}, hoverinfo="skip"))
     points = {
-        "batches": (list(bound.values()), [f"B={size}" for size in bound], "circle-open", _MARKER // 2),
-        "decode": ([decode[batch]], [f"B={batch}"], "diamond", _MARKER),
-        "prefill": ([prefill], [""], "circle", _MARKER),
+        "batches": (list(bound.values()), [f"B={size}" for size in bound], "circle-open", MARKER // 2),
+        "decode": ([decode[batch]], [f"B={batch}"], "diamond", MARKER),
+        "prefill": ([prefill], [""], "circle", MARKER),
     }
     for name, (places, texts, symbol, size) in points.items():
         figure.add_trace(go.Scatter(
@@ -177,7 +107,7 @@ def roofline(
             marker={"color": colours[name], "symbol": symbol, "size": size}))
     figure.update_xaxes(type="log", title_text=words["x"], dtick=1, tickformat="~s")
     figure.update_yaxes(type="log", title_text=words["y"], dtick=1, tickformat="~s")
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -207,7 +137,7 @@ def next_token(
     if u is not None:
         _interval(figure, found, u, labels, words, colours)
     figure.update_xaxes(range=[0, _BEYOND])
-    figure.update_layout(height=_ROW * len(places) + _HEIGHT // 2, barmode="overlay", dragmode=False,
+    figure.update_layout(height=_ROW * len(places) + HEIGHT // 2, barmode="overlay", dragmode=False,
                          margin={"l": 40, "r": 10, "t": 10, "b": 40},
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
@@ -251,7 +181,7 @@ def growth(
                                     line={"color": colours["limit"], "dash": "dot"}))
     figure.update_xaxes(title_text=words["x"])
     figure.update_yaxes(title_text=words["y"], rangemode="tozero")
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -269,6 +199,6 @@ def decode_times(rows: Sequence[Timing], *, words: Mapping[str, str], colours: M
     ticks = [row.length for row in rows]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["x"])
     figure.update_yaxes(type="log", title_text=words["y"], dtick=1)
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
