@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from server import turn
 from ui import bench, equation, stages
 from ui.shell import frame, i18n
 from ui.shell.i18n import _
@@ -19,6 +20,7 @@ PAGES = {
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")
+turn.install()
 stages.load()
 dropped = bench.begin(st.context.locale)
 i18n.html_lang()

@@ -19,6 +19,7 @@ from core.stages.order import reorder
 from core.stages.rope import programs as rope_programs
 from core.toy import ToySizes, toy
 from core.trace import Trace
+from tests.waiting import LONGEST
 
 LARGE = toy(ToySizes(batch=2, tokens=7, width=24, heads=6, kv_heads=2, ffn_width=8, vocab=64, layers=3), 7)
 
@@ -65,6 +66,6 @@ def test_the_programs_run_in_an_interpreter_of_their_own(tmp_path: Path) -> None
         runs.append(f"os.chdir({str(folder)!r}); runpy.run_path('program.py', run_name='__main__')")
     script = "import os, runpy\n" + "\n".join(runs)
     done = subprocess.run([sys.executable, "-I", "-W", "error", "-c", script], capture_output=True, text=True,
-                          check=False, timeout=120)
+                          check=False, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("tensor(") == len(PROGRAMS)

@@ -22,6 +22,7 @@ from core.stages import scores
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core.test_model import LLAMA3, SIZES, random_decoder, random_ids
+from tests.waiting import LONGEST
 
 SMALL = ToySizes(batch=1, tokens=3, width=6, heads=3, kv_heads=1, ffn_width=4, vocab=5, layers=2)
 LARGE = ToySizes(batch=2, tokens=7, width=24, heads=6, kv_heads=2, ffn_width=8, vocab=9, layers=3)
@@ -125,7 +126,7 @@ def test_a_program_runs_in_an_interpreter_of_its_own(kind: str, tmp_path: Path) 
     if program.file:
         np.savez(tmp_path / program.file, **program.arrays)
     done = subprocess.run([sys.executable, "-I", "-W", "error", script.name], cwd=tmp_path, capture_output=True,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     result = torch.load(tmp_path / "result.pt")
     torch.testing.assert_close(result, trace["blocks.0.scaled"], atol=1e-6, rtol=1e-6)

@@ -151,7 +151,7 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
 
 def test_the_live_model_mixes_its_real_values(page: Page, url: str) -> None:
     visit(page, f"{url}/mixing?lang=en&source=live&text=A+small+red+fox.&layer=3&head=5")
-    expect(page.locator("[data-name='blocks.2.context']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.context']")).to_be_visible()
     trace = live.load().trace("A small red fox.")
     seen = cell(page, "blocks.2.context", 3, 0).get_attribute("aria-label") or ""
     value = float(seen.rsplit(": ", 1)[1].replace("−", "-"))

@@ -31,16 +31,15 @@ def expect_sides(page: Page, found: Reordered) -> None:
     for name, values in (("permutation", found.matrix), ("contents", found.contents), ("reordered", found.reordered),
                          ("expected", found.expected), ("found", found.found)):
         cells = page.locator(f"[data-name='{name}']").first.locator("[role=gridcell]")
-        expect(cells).to_have_text(printed(values), timeout=10_000)
+        expect(cells).to_have_text(printed(values))
 
 
 def chips(page: Page) -> str:
     return "".join(page.locator(".chip bdi").all_inner_texts())
 
 
-@pytest.mark.parametrize("chosen", [(2, 0, 1), (1, 0, 2), (0, 1, 2), (2, 1, 0)])
-@pytest.mark.parametrize(("mask", "positions"), [("none", "none"), ("causal", "none"), ("none", "sinusoidal"),
-                                                 ("none", "rope"), ("causal", "rope")])
+@pytest.mark.parametrize(("chosen", "mask", "positions"), [
+    ((1, 0, 2), "none", "none"), ((1, 0, 2), "causal", "none"), ((2, 1, 0), "none", "rope")])
 def test_both_sides_and_the_verdict(page: Page, url: str, chosen: Sequence[int], mask: str, positions: str) -> None:
     parts = f"&order={'.'.join(map(str, chosen))}&sight={mask}&places={positions}"
     visit(page, f"{url}/order?lang=en{parts}")
@@ -102,12 +101,6 @@ def test_keys_buttons_and_dragging_change_the_order(page: Page, url: str) -> Non
     expect_sides(page, reorder.reorder(trace, 0, [0, 2, 1]))
 
 
-@pytest.mark.parametrize("text", ["0.0.1", "5.6.7", "0.1", "x", "-1.0.1", "9" * 3000, "0.1.2.3.4"])
-def test_an_order_that_is_none_is_dropped(page: Page, url: str, text: str) -> None:
-    visit(page, f"{url}/order?lang=en&order={text}&sight=zzz&places=zzz")
-    expect_sides(page, reorder.reorder(worked.word_order(), 0, [2, 0, 1]))
-
-
 def test_a_question_hides_both_sides_and_names_the_slip(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en")
     section = unfold(page, "predict")
@@ -135,7 +128,7 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
 
 def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en&source=live&text=A+small+red+fox.&layer=3&order=1.0.2.3.4")
-    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576")
     trace = live.load().trace("A small red fox.")
     found = reorder.reorder(trace, 2, [1, 0, 2, 3, 4])
     assert found.equivariant
@@ -146,7 +139,7 @@ def test_a_layer_of_the_live_model_is_equivariant_too(page: Page, url: str) -> N
 
 def test_of_a_wide_x_p_is_a_list_and_all_of_it_is_in_the_first_view(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en&source=live&text=The+cat+sat+on+the+mat+because+it+was+tired.&layer=2")
-    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576", timeout=60_000)
+    expect(page.locator("[data-name='found']")).to_have_attribute("aria-colcount", "576")
     settled(page)
     trace = live.load().trace("The cat sat on the mat because it was tired.")
     chosen = reorder.opening(len(trace.tokens))

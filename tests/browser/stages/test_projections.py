@@ -136,7 +136,7 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
 def test_the_live_model_shows_its_real_rows_and_the_window_moves(page: Page, url: str) -> None:
     sentence = "A small red fox."
     visit(page, f"{url}/projections?lang=en&source=live&text=A+small+red+fox.&layer=3&head=5&role=v")
-    expect(page.locator("[data-name='blocks.2.v']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.v']")).to_be_visible()
     trace: Trace = live.load().trace(sentence)
     expect(page.get_by_role("button", name="Earlier part of D in X₁")).to_be_disabled()
     wide = page.locator("[data-name='blocks.2.norm1']")
@@ -155,5 +155,5 @@ def test_the_live_model_shows_its_real_rows_and_the_window_moves(page: Page, url
     assert f"{before.replace('−', '(−')}{')' * ('−' in before)} (terms 1–{first - 1}) + " in dock(page)
     page.wait_for_url("**window=D.449**")
     page.reload()  # the address brings the window back
-    expect(wide.locator("[aria-colindex='449']").first).to_be_visible(timeout=60_000)
+    expect(wide.locator("[aria-colindex='449']").first).to_be_visible()
     assert page.locator(".frame.editable").count() == 0

@@ -9,10 +9,10 @@ from typing import Any
 import streamlit as st
 
 from core import ops, worked
+from core.check import Check
 from core.questions import Question
 from core.stages import mask
 from core.stages.mask import Overflow
-from core.trace import Check
 from ui.bench import Bench, choices
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin

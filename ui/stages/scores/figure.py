@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.stages.scores.experiment import ScaleRow
-from ui.furniture.figures import HEIGHT
+from ui.shell.theme import FIGURE_HEIGHT
 
 # Besides colour, so that the curves are told apart without it.
 _DASH = {"predicted": "dot"}
@@ -45,6 +45,6 @@ def scale_curves(rows: Sequence[ScaleRow], *, words: Mapping[str, str], colours:
     figure.update_yaxes(type="log", dtick=1, row=1, col=1)
     ticks = widths[::2]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["width"])
-    figure.update_layout(height=HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 40, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0})
     return figure
