@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import masks, ops, worked
+from core.stage import At
+from core.stages import mask
 from tests.browser.on_page import choose, digits, settled, unfold, visit, wait_for_slice
 from ui.shell.numbers import format_number
 
@@ -36,7 +38,7 @@ def test_the_four_places_of_the_mask_show_their_own_row_sums(page: Page, url: st
     visit(page, f"{url}/mask?lang=en&example=block&head=2")
     for place, kind, name in ((0, "none", "weights"), (2, "after", "left"), (3, "renormalised", "weights")):
         choose(page, "where", place)
-        result = mask.masking(At(trace, 0), kind)
+        result = mask.masking(At(trace), kind)
         expect(page.locator(f"[data-name='{name}'] [role=gridcell]")).to_have_text(printed(result.weights[0, 1]))
         sums = page.locator(f".frame:has([data-name='{name}']) .sums span")
         for shown, value in zip(sums.all_inner_texts(), result.sums[0, 1], strict=True):
@@ -86,7 +88,7 @@ def test_a_question_hides_the_row_of_the_mask(page: Page, url: str) -> None:
     wait_for_slice(page, worked.block(), "blocks.0.weights")
     settled(page)
     before = digits(page)
-    section = unfold(page, "predict-mask")
+    section = unfold(page, "predict")
     section.locator(".st-key-mask-question-ask button").click()
     expect(page.locator(".cell.secret")).to_have_count(12)
     section.locator("input").fill("4")

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import live, questions, toy, worked
+from core import live, toy, worked
+from core.stage import At
+from core.stages import scores
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import (
@@ -155,7 +157,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
     visit(page, f"{url}/scores?lang=en&pin=none")
     section = unfold(page, "predict")
     for number, answer in enumerate(("", "right", "999")):
-        question = questions.score_question(trace, 0, 0, 0, number)
+        question = scores.ask(At(trace), number)
         places = [cell(page, f"blocks.0.{name}", question.row, question.column) for name in ("scores", "scaled")]
         section.locator(".st-key-scores-question-ask button").click()
         for place in places:
@@ -182,7 +184,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
 def test_without_the_transpose_torch_s_own_words_stand_on_the_page(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en")
     switch(page, "transpose")
-    error = scores.MISTAKES["untransposed"](At(worked.single_head(), 0)).error
+    error = scores.MISTAKES["untransposed"](At(worked.single_head())).error
     expect(page.locator("[data-testid=stAlert]")).to_contain_text(str(error))
     assert page.locator("[role=grid]").evaluate_all("all => all.map(n => n.dataset.name)") == [
         "blocks.0.q", "blocks.0.k"]
@@ -206,7 +208,7 @@ def test_the_scale_can_be_left_out_and_each_mistake_shows_its_own_difference(pag
     unfold(page, "wrong")
     for number, kind in enumerate(("unscaled", "model_width", "times_root")):
         choose(page, "mistake", number)
-        result = scores.MISTAKES[kind](At(trace, 0))
+        result = scores.MISTAKES[kind](At(trace))
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("difference", result.difference)):
