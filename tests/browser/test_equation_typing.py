@@ -89,13 +89,13 @@ AT_ONCE = """(places) => {
 @pytest.mark.parametrize("delay", DELAYS)
 def test_two_equations_edited_at_once_lose_nothing(page: Page, url: str, delay: int) -> None:
     late = Late(page)
-    visit(page, f"{url}/scores?lang=en&example=block")
+    visit(page, f"{url}/scores?lang=en&example=single_head")
     unfold(page, "from")
     settled(page)
     late.until(lambda: page.locator(f"[data-name='{X}']").count() == 2)
-    trace = worked.block().edited({X: {(0, 0, 0): 5.0, (0, 1, 1): 7.0, (0, 2, 2): 8.0, (0, 3, 3): 9.0}})
+    trace = worked.single_head().edited({X: {(0, 0, 0): 5.0, (0, 1, 1): 7.0, (0, 2, 0): 8.0, (0, 2, 1): 9.0}})
     late.delay = delay
-    page.evaluate(AT_ONCE, [[0, 1, 1, "5"], [1, 2, 2, "7"], [0, 3, 3, "8"], [1, 4, 4, "9"]])
+    page.evaluate(AT_ONCE, [[0, 1, 1, "5"], [1, 2, 2, "7"], [0, 3, 1, "8"], [1, 3, 2, "9"]])
     late.until(lambda: page.locator(".equation.waiting").count() == 0)
     late.delay = 0
     late.until(lambda: page.locator("[data-testid=stApp][data-test-script-state=notRunning]").count() == 1)
