@@ -64,9 +64,9 @@ def test_ten_numbers_typed_on_a_page_of_the_app_are_what_it_goes_on_with(page: P
     shown = page.locator(f"[data-name='{Q}']").first.locator("[role=gridcell]")
     assert shown.all_text_contents() == [str(number) for row in TYPED for number in row]
     late.until(lambda: page.locator(".equation.waiting").count() == 0)
-    late.until(lambda: page.locator("[data-testid=stApp][data-test-script-state=notRunning]").count() == 1)
-    late.delay = 0
     late.until(lambda: "edits=" in page.url)
+    late.end()
+    settled(page)
     wait_for_slice(page, trace, Q)
     wait_for_slice(page, trace, "blocks.0.scores")
     page.reload()
@@ -97,8 +97,8 @@ def test_two_equations_edited_at_once_lose_nothing(page: Page, url: str, delay: 
     late.delay = delay
     page.evaluate(AT_ONCE, [[0, 1, 1, "5"], [1, 2, 2, "7"], [0, 3, 1, "8"], [1, 3, 2, "9"]])
     late.until(lambda: page.locator(".equation.waiting").count() == 0)
-    late.delay = 0
-    late.until(lambda: page.locator("[data-testid=stApp][data-test-script-state=notRunning]").count() == 1)
+    late.end()
+    settled(page)
     for nth in range(2):
         wait_for_slice(page, trace, X, nth=nth)
     wait_for_slice(page, trace, "blocks.0.scores")

@@ -25,8 +25,8 @@ from ui.equation.rule import Naming, Rule
 
 __all__ = [
     "DRAWING", "OPERATIONS", "Add", "Append", "Cos", "Difference", "Divide", "Exp", "Grouped", "Lookup", "Matmul",
-    "Move", "Multiply", "Rotate", "RowMax", "RowSum", "Scale", "Sin", "Softmax", "Transpose", "UnknownOperation", "drawn",
-    "operation",
+    "Move", "Multiply", "Rotate", "RowMax", "RowSum", "Scale", "Sin", "Softmax", "Transpose", "UnknownOperation",
+    "drawn", "operation",
 ]
 
 _ALL: tuple[type[Rule], ...] = (
