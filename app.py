@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from ui import bench, equation, frame, i18n
-from ui.i18n import _
-from ui.stages import SECTIONS, stage
+from server import turn
+from ui import bench, equation
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.syllabus import SECTIONS, stage
 
 # Section -> page files, in the order of the menu. A page's slug is its file's name; home is at "/".
 PAGES = {
@@ -18,6 +20,7 @@ PAGES = {
 }
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")
+turn.install()
 dropped = bench.begin(st.context.locale)
 i18n.html_lang()
 built = {}

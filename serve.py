@@ -2,8 +2,8 @@
 
 `streamlit run app.py` runs the same app. What this adds happens once: the heavy modules are imported while the first
 browser still fetches Streamlit's own files, and everything allocated so far is moved out of the garbage collector's
-sight, so that a full collection no longer walks all of PyTorch. The live model is not loaded here: the first paint
-never waits for it.
+sight, so that a full collection no longer walks all of PyTorch; and sessions run in turn from the first one on. The
+live model is not loaded here: the first paint never waits for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def prepare() -> None:
         import plotly.graph_objects  # noqa: F401
         import torch  # noqa: F401
 
-        from ui import blocks, frame  # noqa: F401
+        from server import turn
+        from ui.shell import frame  # noqa: F401
+
+        turn.install()
     finally:
         gc.freeze()
         gc.enable()

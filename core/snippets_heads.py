@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from core import ops, snippets
-from core.snippets import Program
+from core import ops, programs
+from core.programs import Program
 from core.trace import Trace
 
 
@@ -15,9 +15,9 @@ def heads(trace: Trace, layer: int) -> Program:
     block, config = f"blocks.{layer}.", trace.config
     inputs = {"context": trace[block + "context"]}
     body = ["# context (B, H, T, Dh)", "concat = context.transpose(1, 2).flatten(2)  # (B, T, H·Dh)",
-            *snippets.edited_lines(trace, block + "concat", "concat")]
+            *programs.edited_lines(trace, block + "concat", "concat")]
     if block + "wo" not in trace:
-        return snippets.program("heads", inputs, [*body, "result = concat", "print(result)"])
+        return programs.program_of("heads", inputs, [*body, "result = concat", "print(result)"])
     inputs["wo"] = trace[block + "wo"]
     plus = ""
     if block + "bo" in trace:
@@ -27,8 +27,8 @@ def heads(trace: Trace, layer: int) -> Program:
              f"blocks = wo.unflatten(0, ({config.heads}, {config.head_dim}))  # (H, Dh, D): each head's rows of WO",
              f"summed = (parts @ blocks).sum(1){plus}  # what each head adds, added up",
              "assert torch.allclose(result, summed, rtol=1e-4, atol=1e-4 * float(result.abs().max()))",
-             *snippets.edited_lines(trace, block + "attn_out", "result"), "print(result)"]
-    return snippets.program("heads", inputs, body)
+             *programs.edited_lines(trace, block + "attn_out", "result"), "print(result)"]
+    return programs.program_of("heads", inputs, body)
 
 
 def splitting(trace: Trace, layer: int) -> Program:
@@ -38,10 +38,10 @@ def splitting(trace: Trace, layer: int) -> Program:
     body = ["# q (B, T, H·Dh)", "B, T, _ = q.shape",
             f"result = q.view(B, T, {config.heads}, {config.head_dim}).transpose(1, 2)  # (B, H, T, Dh)",
             *(["result = result.clone()"] if block + "q" in trace.edits else []),
-            *snippets.edited_lines(trace, block + "q", "result"),
+            *programs.edited_lines(trace, block + "q", "result"),
             f"wrong = q.view(B, {config.heads}, T, {config.head_dim})  # the same shape, other numbers",
             "print(result)"]
-    return snippets.program("splitting", inputs, body)
+    return programs.program_of("splitting", inputs, body)
 
 
 def sharing(trace: Trace, layer: int) -> Program:
@@ -50,7 +50,7 @@ def sharing(trace: Trace, layer: int) -> Program:
     with: then it is the program of the mixing page."""
     config, block = trace.config, f"blocks.{layer}."
     if any(block + name in trace.edits for name in ("scores", "scaled", "masked", "weights", "context")):
-        return snippets.mixing(trace, layer)
+        return programs.attention(trace, layer)
     q, k = trace.steps[block + "scores"].reads
     inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
     mask = trace["mask"]
@@ -69,4 +69,4 @@ def sharing(trace: Trace, layer: int) -> Program:
             "    q, k, v, attn_mask=mask, scale=scale, enable_gqa=True)  # no copies in memory",
             "assert torch.allclose(result, fused, rtol=1e-4, atol=1e-4 * float(v.abs().max()))",
             "print(result)"]
-    return snippets.program("sharing", inputs, body)
+    return programs.program_of("sharing", inputs, body)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import heads, heads_practice, multihead, ops, quiz, snippets_heads
+from core import ops, questions, snippets_heads
+from core.stages.heads import index_map, multihead_attention, practice
 from ui import bench as bench_module
-from ui import blocks, equations, frame, headwork, i18n, stacks
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, stacks, strip
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number
-from ui.views import View
+from ui.stages import heads
 
 
 @st.fragment
@@ -32,34 +35,34 @@ def lab() -> None:
                                   required=True, label_visibility="collapsed")
     exercise = Exercise(
         "heads-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: heads_practice.question(view.trace, number),
-        lambda question, answer: heads_practice.judge(view.trace, question, answer))
+        lambda number: practice.question(view.trace, number),
+        lambda question, answer: practice.judge(view.trace, question, answer))
     asked = exercise.question
     pin = _equation(bench, resolved, view, way, asked)
     with formula_at:
         _formula(view, way, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view, asking=asked is not None)
     for title, key, body in (
         (_("Each head's own weights, and one wide head in their place"), "maps",
-         lambda: headwork.maps(bench, resolved, view)),
+         lambda: heads.maps(bench, resolved, view)),
         (_("Each head's own columns of WQ"), "columns", lambda: _columns(bench, resolved, view)),
         (_("What each head adds to the output"), "added", lambda: _added(bench, resolved, view)),
-        (_("In memory: strides, contiguous or not"), "memory", lambda: headwork.memory(view)),
-        (_("The same steps at the documents' sizes"), "sizes", lambda: headwork.document_sizes(view)),
+        (_("In memory: strides, contiguous or not"), "memory", lambda: heads.memory(view)),
+        (_("The same steps at the documents' sizes"), "sizes", lambda: heads.document_sizes(view)),
         (_("What several heads do not promise"), "promise", _promises),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
         (_("PyTorch"), "code", lambda: _code(view)),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="heads")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="heads")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     _checks(view)
     bench_module.finish()
 
 
 def _equation(
-    bench: Bench, resolved: Resolved, view: View, way: str, asked: quiz.Question | None,
+    bench: Bench, resolved: Resolved, view: View, way: str, asked: questions.Question | None,
 ) -> Pin | None:
     """Draw one of the ways; returns the pinned cell if its rule made it, else the telling one."""
     if asked:
@@ -84,16 +87,16 @@ def _formula(view: View, way: str, pin: Pin | None, decimals: int) -> None:
                    way, r"Q_{h,\,t,\,d} = Q_{t,\;(h-1)\,D_h + d}")
     config, tokens = view.trace.config, view.trace.sizes["T"]
     if pin is None or pin.id in ("viewed", "turned"):
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     if pin.id in ("attn_out", "concat"):
         index = view.index(pin.name, pin.row, pin.col)
-        head, token, d = heads.after(pin.row, pin.col, config.head_dim)
+        head, token, d = index_map.after(pin.row, pin.col, config.head_dim)
         place = f"_{{{pin.row + 1},{pin.col + 1}}}"
         edited = index in view.trace.edits.get(pin.name, {})
         made = (f"Z{place} = (AV_{{{head + 1}}})_{{{token + 1},{d + 1}}}" if pin.id == "concat" else
                 f"O{place}" if edited else
-                f"O{place} = {blocks.sum_in_digits(view.trace, pin.name, index, decimals)}")
+                f"O{place} = {formulas.sum_in_digits(view.trace, pin.name, index, decimals)}")
     else:
         outer, inner = divmod(pin.row, tokens if pin.id == "split" else config.heads)
         head, token = (outer, inner) if pin.id == "split" else (inner, outer)
@@ -101,12 +104,12 @@ def _formula(view: View, way: str, pin: Pin | None, decimals: int) -> None:
         made = (rf"Q_{{{head + 1},\,{token + 1},\,{pin.col + 1}}} = Q_{{{token + 1},\;({head + 1}-1) \cdot "
                 rf"{config.head_dim} + {pin.col + 1}}}")
     name = pin.name if pin.id in ("attn_out", "concat") else view.name("q_proj")
-    blocks.formula(symbols, f"{made} = {blocks.number(view.value(name, index), decimals)}")
+    formulas.formula(symbols, f"{made} = {formulas.number(view.value(name, index), decimals)}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> None:
     config = view.trace.config
-    facts = heads_practice.facts(view.trace, view.layer, view.batch)
+    facts = practice.facts(view.trace, view.layer, view.batch)
     width = config.heads * config.head_dim
     sentences = [
         _("The {width} columns of Q are {heads} × {head}: columns {first} to {last} are those of head {n}, for every "
@@ -130,7 +133,7 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> 
                            "head {head} has the longest part, {length}.").format(
                                head=facts.loudest + 1,
                                length=format_number(facts.lengths[facts.loudest], bench.decimals)))
-        moved = heads.rows_moved(view.trace, view.layer, 0)
+        moved = index_map.rows_moved(view.trace, view.layer, 0)
         if moved:
             sentences.append(_("WO mixes heads and never tokens: double the first row of Z, and of the rows of O only "
                                "this changes: {rows}.").format(rows=i18n.listed(str(row + 1) for row in moved)))
@@ -138,8 +141,8 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> 
                            "block. The LM head comes at the very end and gives a score for every token of the "
                            "vocabulary.").format(width=config.width))
     if resolved.source == "live":
-        sentences.append(blocks.live_note())
-    blocks.look_for(sentences)
+        sentences.append(notices.live_note())
+    prose.look_for(sentences)
 
 
 def _columns(bench: Bench, resolved: Resolved, view: View) -> None:
@@ -148,14 +151,14 @@ def _columns(bench: Bench, resolved: Resolved, view: View) -> None:
     if made is not None:
         equations.drawn(*made, key="heads-columns", bench=bench, resolved=resolved, view=view, telling=None,
                         pinning=False)
-    found = heads.own_blocks(view.trace, view.layer, "q")
-    blocks.table(
+    found = index_map.own_blocks(view.trace, view.layer, "q")
+    prose.table(
         [_("head"), _("its columns of {matrix}").format(matrix=i18n.symbol("wq")),
          _("largest difference between its own product and the big one")],
         [[str(own.head + 1), f"{own.first + 1}–{own.first + own.width}", format_difference(own.difference)]
          for own in found])
     config = view.trace.config
-    shapes = heads.fused_shapes(view.trace.sizes["B"], view.trace.sizes["T"], config.width, config.heads,
+    shapes = index_map.fused_shapes(view.trace.sizes["B"], view.trace.sizes["T"], config.width, config.heads,
                                 config.kv_heads, config.head_dim)
     x, w, product = ("×".join(map(str, shape)) for shape in shapes)
     st.caption(_("A big WQ is nothing but the heads' own matrices side by side. All of Q, K and V for the whole batch "
@@ -169,8 +172,8 @@ def _added(bench: Bench, resolved: Resolved, view: View) -> None:
     frames, rules = stacks.added(view)
     equations.drawn(frames, rules, key="heads-added", bench=bench, resolved=resolved, view=view, telling=None,
                     pinning=False)
-    found = heads.contributions(view.trace, view.layer)
-    blocks.table([_("head"), _("length of its part, token by token")], [
+    found = index_map.contributions(view.trace, view.layer)
+    prose.table([_("head"), _("length of its part, token by token")], [
         [str(head + 1), " · ".join(format_number(float(length), bench.decimals) for length in part.norm(dim=-1))]
         for head, part in enumerate(found.parts[view.batch])])
     st.caption(_("Z × WO is the sum over heads of AV × that head's rows of WO. Largest difference between the two, "
@@ -180,7 +183,7 @@ def _added(bench: Bench, resolved: Resolved, view: View) -> None:
 
 
 def _promises() -> None:
-    blocks.points([
+    prose.points([
         _("That each head can be named. Some do something recognisable, many do not, and nothing in training asks for "
           "it."),
         _("That the heads are several models. They are parts of one layer: they share its input, are trained together "
@@ -193,12 +196,12 @@ def _promises() -> None:
 def _predict(view: View, exercise: Exercise) -> None:
     width = view.trace.config.head_dim
 
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("Q has {heads} heads of width {width} side by side. Which head gets column {column}? Answer with its "
                  "number.").format(heads=view.trace.config.heads, width=width, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
-        head, _token, d = heads.after(0, question.column, width)
+    def reveal(question: questions.Question) -> str:
+        head, _token, d = index_map.after(0, question.column, width)
         return _("Column {column} is number {d} of head {head}.").format(
             column=question.column + 1, d=d + 1, head=head + 1)
 
@@ -218,12 +221,12 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         del labels["added"]
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="viewed",
                                required=True)
-    result = heads_practice.mistake(view.trace, view.layer, kind)
+    result = practice.mistake(view.trace, view.layer, kind)
     of = {"viewed": "q", "unmerged": "concat", "averaged": "context", "added": "attn_out"}[kind]
     if result.error is not None:
         st.error(_("The sum of the heads has {width} columns and does not fit WO. PyTorch says: `{error}`").format(
             width=view.trace.config.head_dim, error=result.error))
-    headwork.beside(view, result, view.name(of), key="heads-mistake", bench=bench)
+    heads.beside(view, result, view.name(of), key="heads-mistake", bench=bench)
     explained = {
         "viewed": _("The shape is right, so nothing fails. But view only renames the places in memory: a head then "
                     "holds the numbers of the first tokens in place of its own columns of all tokens."),
@@ -241,15 +244,15 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 
 def _code(view: View) -> None:
-    blocks.program(snippets_heads.splitting(view.trace, view.layer), [ops.split_heads, ops.merge_heads],
+    code.program(snippets_heads.splitting(view.trace, view.layer), [ops.split_heads, ops.merge_heads],
                    key="splitting")
-    blocks.program(snippets_heads.heads(view.trace, view.layer), [heads.contributions], key="heads")
+    code.program(snippets_heads.heads(view.trace, view.layer), [index_map.contributions], key="heads")
 
 
 def _checks(view: View) -> None:
     last = view.name("attn_out") if view.name("attn_out") in view.trace else view.name("concat")
-    blocks.check_line(view.trace.check_step(last))
-    found = multihead.parity(view.trace, view.layer)
+    checks.check_line(view.trace.check_step(last))
+    found = multihead_attention.parity(view.trace, view.layer)
     given = {"x": _("the layer's input and our matrices"), "qkv": _("our Q, K and V")}[found.given]
     st.caption(_("Check: torch.nn.MultiheadAttention, given {given}. Largest difference: {weights} in the weights of "
                  "each head, {output} in the output.").format(
@@ -258,7 +261,7 @@ def _checks(view: View) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("heads", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("heads", _resolved.trace)
+header.page_header("heads", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("heads", _resolved.trace)
 lab()

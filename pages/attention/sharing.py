@@ -5,17 +5,20 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import ops, quiz, sharing, sharing_practice, snippets_heads
+from core import ops, questions, snippets_heads
+from core.stages.sharing import practice, shared
 from ui import bench as bench_module
-from ui import blocks, equations, frame, headwork, sharework, stacks
 from ui.bench import Bench
 from ui.equation import Pin, Wiring
-from ui.exercise import Exercise
-from ui.i18n import _
-from ui.sharework import Choice
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, stacks, strip
+from ui.furniture.exercise import Exercise
+from ui.shell import frame
+from ui.shell.i18n import _
+from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.theme import format_number
-from ui.views import View
+from ui.stages import heads, sharing
+from ui.stages.sharing import Choice
 
 
 @st.fragment
@@ -23,34 +26,34 @@ def lab() -> None:
     """Everything that changes with an edit, a pin or a switch of this page."""
     bench, resolved = frame.look()
     strip_at, formula_at = st.container(), st.container()
-    choice = sharework.controls(resolved.trace, bench.layer)
+    choice = sharing.controls(resolved.trace, bench.layer)
     found = choice.shared
     with strip_at:
-        blocks.shape_strip("sharing", {**resolved.trace.sizes, "Hkv": found.wiring.kv_heads})
+        strip.shape_strip("sharing", {**resolved.trace.sizes, "Hkv": found.wiring.kv_heads})
     view = View(found.trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
     config = found.trace.config
     exercise = Exercise(
         "sharing-question", (bench.source, bench.scope, bench.layer, config.heads, config.kv_heads),
-        lambda number: sharing_practice.question(config.heads, config.kv_heads, number),
-        lambda question, answer: sharing_practice.judge(config.heads, config.kv_heads, question, answer))
+        lambda number: practice.question(config.heads, config.kv_heads, number),
+        lambda question, answer: practice.judge(config.heads, config.kv_heads, question, answer))
     _equation(bench, resolved, view, choice, formula_at, exercise.question)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view, choice)
     for title, key, body in (
         (_("One K does not make heads equal: their weights"), "weights",
          lambda: _weights(bench, resolved, view)),
-        (_("Every number of KV heads on this input"), "choices", lambda: sharework.every_choice(
+        (_("Every number of KV heads on this input"), "choices", lambda: sharing.every_choice(
             resolved.trace, bench.layer, choice.way, bench.decimals)),
-        (_("The document's model with many, few and one KV head"), "sizes", sharework.document_sizes),
+        (_("The document's model with many, few and one KV head"), "sizes", sharing.document_sizes),
         (_("Common mistake: the wrong order of copies"), "wrong", lambda: _mistake(bench, view)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets_heads.sharing(view.trace, 0), [sharing.read_by, sharing.pool, ops.attend], key="sharing")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, resolved.trace, key="sharing")),
+        (_("PyTorch"), "code", lambda: code.program(
+            snippets_heads.sharing(view.trace, 0), [shared.read_by, shared.pool, ops.attend], key="sharing")),
+        (_("Share and save"), "share", lambda: share.share(bench, resolved.trace, key="sharing")),
     ):
-        blocks.folded(title, key, body)
-    blocks.check_line(view.trace.check_step(view.name("context")))
-    blocks.check_line(view.trace.check(0))
+        sections.folded(title, key, body)
+    checks.check_line(view.trace.check_step(view.name("context")))
+    checks.check_line(view.trace.check(0))
     bench_module.finish()
 
 
@@ -70,7 +73,7 @@ def _facts(bench: Bench, choice: Choice) -> list[str]:
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, choice: Choice, formula_at: DeltaGenerator,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> None:
     """The wiring and, tied to it, one product for all heads; the formula above it follows the pinned cell."""
     frames, rules = stacks.shared(view, choice.shared, choice.which)
@@ -88,21 +91,21 @@ def _formula(view: View, which: str, pin: Pin | None, decimals: int) -> None:
     symbols = {"k": r"(QK^{\top})_{h} = Q_{h}\, K_{g(h)}^{\top}", "v": r"(AV)_{h} = A_{h}\, V_{g(h)}"}[which]
     symbols += r",\quad g(h) = \lceil h \cdot H_{kv} / H \rceil"
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     head, row = divmod(pin.row, view.trace.sizes["T"])
     name = view.name("scores" if which == "k" else "context")
     index = (view.batch, head, row, pin.col)
-    total = blocks.sum_in_digits(view.trace, name, index, decimals)
-    value = blocks.number(view.value(name, index), decimals)
+    total = formulas.sum_in_digits(view.trace, name, index, decimals)
+    value = formulas.number(view.value(name, index), decimals)
     config = view.trace.config
     group = rf"g({head + 1}) = \lceil {head + 1} \cdot {config.kv_heads} / {config.heads} \rceil"
-    blocks.formula(symbols, rf"{group} = {head // config.group + 1},\quad {total} = {value}")
+    formulas.formula(symbols, rf"{group} = {head // config.group + 1},\quad {total} = {value}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> None:
     config = view.trace.config
-    facts = sharing_practice.facts(view.trace, 0, view.batch, view.head)
+    facts = practice.facts(view.trace, 0, view.batch, view.head)
     sentences = [
         _("Every query head keeps its own Q and its own weights. Query head {head} reads KV head {kv}.").format(
             head=view.head + 1, kv=facts.kv_head + 1)
@@ -120,10 +123,10 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, choice: Choice) -> N
     sentences += _changed(resolved.trace.config.kv_heads, config.kv_heads, choice)
     if view.trace.config.positions == "rope":
         sentences.append(_("K is turned by RoPE after it was shared out, once for each KV head."))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
-def _saved(made: sharing.Wiring, facts: sharing_practice.SharingFacts) -> list[str]:
+def _saved(made: shared.Wiring, facts: practice.SharingFacts) -> list[str]:
     """What MHA keeps, and what of it GQA and MQA spare."""
     if made.kind == "MHA":
         return [_("For each token this layer keeps {numbers} numbers of K and V. That is all there can be: every query "
@@ -162,8 +165,8 @@ def _changed(own: int, kv_heads: int, choice: Choice) -> list[str]:
 
 
 def _weights(bench: Bench, resolved: Resolved, view: View) -> None:
-    facts = sharing_practice.facts(view.trace, 0, view.batch, view.head)
-    headwork.sharing_maps(bench, resolved, view, facts.readers)
+    facts = practice.facts(view.trace, 0, view.batch, view.head)
+    heads.sharing_maps(bench, resolved, view, facts.readers)
     if len(facts.readers) == 1:
         st.caption(_("With as many KV heads as query heads nobody shares: choose fewer above."))
     else:
@@ -174,12 +177,12 @@ def _weights(bench: Bench, resolved: Resolved, view: View) -> None:
 def _predict(view: View, exercise: Exercise) -> None:
     config = view.trace.config
 
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("{heads} query heads, {kv_heads} KV heads. Which KV head does query head {head} read? Answer with its "
                  "number. The picture is hidden until you answer.").format(
                      heads=config.heads, kv_heads=config.kv_heads, head=question.row + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         return _("Query head {head} reads KV head {kv}.").format(head=question.row + 1, kv=int(question.answer))
 
     exercise.draw(ask, reveal, {
@@ -190,16 +193,16 @@ def _predict(view: View, exercise: Exercise) -> None:
 
 def _mistake(bench: Bench, view: View) -> None:
     config = view.trace.config
-    found = sharing_practice.order(config.heads, config.kv_heads)
+    found = practice.order(config.heads, config.kv_heads)
     numbers = {way: ", ".join(str(kv + 1) for kv in order)
                for way, order in (("right", found.right), ("tiled", found.tiled))}
-    blocks.table(["", _("KV head at the place of each query head")],
+    prose.table(["", _("KV head at the place of each query head")],
                  [["`repeat_interleave`", numbers["right"]], ["`repeat`", numbers["tiled"]]])
     if not found.wrong:
         st.markdown(_("Here both orders are the same: there is one KV head, or one for each query head. Choose a "
                       "number between, or an example or toy with four query heads."))
         return
-    result = sharing_practice.tiled(view.trace, 0)
+    result = practice.tiled(view.trace, 0)
     head = view.head if view.head in found.wrong else found.wrong[0]
     equations.beside(View(view.trace, layer=0, batch=view.batch, head=head, editable=False), result,
                      view.name("context"), key="sharing-mistake", bench=bench, batch=view.batch, head=head)
@@ -210,6 +213,6 @@ def _mistake(bench: Bench, view: View) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("sharing", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
+header.page_header("sharing", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
 lab()

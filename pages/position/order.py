@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import ops, order, order_practice, snippets_order
-from core.order import Reordered
-from core.quiz import Question
+from core import ops
+from core.questions import Question
+from core.stages.order import practice, reorder
+from core.stages.order import programs as order_programs
+from core.stages.order.reorder import Reordered
 from ui import bench as bench_module
-from ui import blocks, equations, frame, i18n, ordered
 from ui.bench import Bench
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
-from ui.permutation import permutation
+from ui.components.permutation import permutation
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number
-from ui.views import View
+from ui.stages import order
 
 
 @st.fragment
@@ -25,37 +29,37 @@ def lab() -> None:
     view = View(resolved.trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
     formula_at = st.container()
     chosen, mask, positions = _controls(view)
-    found = order.reorder(view.trace, view.layer, chosen, mask=mask, positions=positions)
+    found = reorder.reorder(view.trace, view.layer, chosen, mask=mask, positions=positions)
     window = bench_module.window("D", found.contents.shape[-1])
     exercise = Exercise(
         "order-question", (bench.source, bench.scope, bench.layer, bench.batch, chosen),
-        lambda number: order_practice.question(chosen, number),
-        lambda question, answer: order_practice.judge(chosen, question, answer))
+        lambda number: practice.question(chosen, number),
+        lambda question, answer: practice.judge(chosen, question, answer))
     asked = exercise.question
     _equation(bench, resolved, view, found, window, asked)
     with formula_at:
         _formula(found, bench.decimals, asking=asked is not None)
     if mask == "causal" and not asked:
         _sights(view, found)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(view, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view, found, mask, positions, asking=asked is not None)
     for title, key, body in (
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, found, window, asking=asked is not None)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets_order.order(found, mask), [order.reorder, order.matrix, ops.attend], key="order")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="order")),
+        (_("PyTorch"), "code", lambda: code.program(
+            order_programs.order(found, mask), [reorder.reorder, reorder.matrix, ops.attend], key="order")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="order")),
     ):
-        blocks.folded(title, key, body)
-    blocks.check_line(found.after.check_step("blocks.0.context"))
-    blocks.check_line(found.after.check(0))
+        sections.folded(title, key, body)
+    checks.check_line(found.after.check_step("blocks.0.context"))
+    checks.check_line(found.after.check(0))
     bench_module.finish()
 
 
 def _controls(view: View) -> tuple[tuple[int, ...], str, str]:
     """The order of the tokens, the mask and the positions."""
     count = view.trace.sizes["T"]
-    chosen = bench_module.order(order.opening(count))
+    chosen = bench_module.order(reorder.opening(count))
     tokens = view.trace.tokens if len(view.trace.tokens) == count else [str(place + 1) for place in range(count)]
     permutation(tokens, chosen, key="token-order", on_change=bench_module.order_taker("token-order", count))
     masks = {"none": _("no mask"), "causal": _("causal mask")}
@@ -65,16 +69,16 @@ def _controls(view: View) -> tuple[tuple[int, ...], str, str]:
                                    label_visibility="collapsed")
         positions = bench_module.choice(
             st.segmented_control, _("Positions"),
-            {kind: kinds[kind] for kind in order.possible(view.trace, view.layer)}, key="places", default="none",
+            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, key="places", default="none",
             required=True, label_visibility="collapsed")
     return chosen, mask, positions
 
 
 def _equation(
-    bench: Bench, resolved: Resolved, view: View, found: Reordered, window: ordered.Window, asked: Question | None,
+    bench: Bench, resolved: Resolved, view: View, found: Reordered, window: order.Window, asked: Question | None,
 ) -> None:
     """P × X = PX, and the two sides."""
-    frames, rules = ordered.beside(view, found, window)
+    frames, rules = order.beside(view, found, window)
     secret = [made for made in frames if made.id in ("reordered", "expected", "found", "difference")] if asked else []
     hidden = [(made.id, row, column) for made in secret for row in range(made.values.shape[0])
               for column in range(made.values.shape[1])]
@@ -86,11 +90,11 @@ def _equation(
 def _formula(found: Reordered, decimals: int, *, asking: bool) -> None:
     symbols = r"\operatorname{Attn}(PX) \overset{?}{=} P\,\operatorname{Attn}(X)"
     if asking:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     sign = "=" if found.equivariant else r"\neq"
     largest = format_difference(found.difference) if found.equivariant else format_number(found.difference, decimals)
-    blocks.formula(symbols, rf"\operatorname{{Attn}}(PX) {sign} P\,\operatorname{{Attn}}(X),\quad "
+    formulas.formula(symbols, rf"\operatorname{{Attn}}(PX) {sign} P\,\operatorname{{Attn}}(X),\quad "
                             rf"\max |\operatorname{{Attn}}(PX) - P\,\operatorname{{Attn}}(X)| = \text{{{largest}}}")
 
 
@@ -98,11 +102,11 @@ def _look_for(
     bench: Bench, resolved: Resolved, view: View, found: Reordered, mask: str, positions: str, *, asking: bool,
 ) -> None:
     sentences = [_("Row i of P picks the token that now stands in place i: P·X holds the same rows in another order.")]
-    if found.contents.shape[-1] > ordered.WIDE:
+    if found.contents.shape[-1] > order.WIDE:
         sentences.append(_("P is written as a list here: for each row the column of its only one. All else in P is "
                            "zero."))
     if asking:
-        blocks.look_for(sentences)
+        prose.look_for(sentences)
         return
     difference = format_difference(found.difference)
     if found.equivariant and (mask, positions) == ("none", "none"):
@@ -138,17 +142,17 @@ def _look_for(
                            "away shows what attention by itself can see."))
     if resolved.source == "worked" and bench.example == "word_order":
         sentences.append(_("The three words are the document's; the numbers are ours."))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _sights(view: View, found: Reordered) -> None:
     """Who lost or gained sight of whom under the causal mask."""
-    seen = order.sights(found.order, "causal")
-    rows = ordered.sight_rows(view, seen)
+    seen = reorder.sights(found.order, "causal")
+    rows = order.sight_rows(view, seen)
     if not rows:
         return
-    blocks.table([_("token"), _("lost sight of"), _("gained sight of")], rows)
-    if len(rows) == ordered.MOST_SIGHTS:
+    prose.table([_("token"), _("lost sight of"), _("gained sight of")], rows)
+    if len(rows) == order.MOST_SIGHTS:
         st.caption(_("The first {count} tokens whose sight changed.").format(count=len(rows)))
 
 
@@ -168,15 +172,15 @@ def _predict(view: View, exercise: Exercise) -> None:
     })
 
 
-def _mistake(bench: Bench, view: View, found: Reordered, window: ordered.Window, *, asking: bool) -> None:
+def _mistake(bench: Bench, view: View, found: Reordered, window: order.Window, *, asking: bool) -> None:
     if asking:
         held_back()
         return
     labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misorder", default="invariant",
                                required=True)
-    result = order_practice.mistake(found, kind)
-    ordered.mistaken(view, found, result, window, key="order-mistake", bench=bench)
+    result = practice.mistake(found, kind)
+    order.mistaken(view, found, result, window, key="order-mistake", bench=bench)
     explained = {
         "invariant": _("That attention cannot see the order does not mean that its output stays as it was: the rows "
                        "move with their tokens."),
@@ -188,7 +192,7 @@ def _mistake(bench: Bench, view: View, found: Reordered, window: ordered.Window,
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("order", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("order", _resolved.trace)
+header.page_header("order", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("order", _resolved.trace)
 lab()

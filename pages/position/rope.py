@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import meetings, rope, rotation, rotation_practice, snippets_rope, steps, stretch
-from core.quiz import Question
-from core.rotation import Rope
+from core import rope, steps
+from core.questions import Question
+from core.stages.rope import meetings, practice, rotation, scaling
+from core.stages.rope import programs as rope_programs
+from core.stages.rope.rotation import Rope
 from ui import bench as bench_module
-from ui import blocks, equations, figures, frame, i18n, theme, turning
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.exercise import Exercise
-from ui.i18n import _
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, figures, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise
+from ui.shell import frame, i18n, theme
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_double, format_number, format_significant, full_value
 from ui.sources import Resolved
-from ui.theme import format_difference, format_double, format_number, format_significant, full_value
-from ui.views import View
+from ui.stages import rope as rope_views
 
 _LLAMA = "Llama 3"
 
@@ -33,14 +37,14 @@ def lab() -> None:
     positions = trace["positions"][min(view.batch, trace["positions"].shape[0] - 1)].tolist()
     exercise = Exercise(
         "rope-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, how, moved),
-        lambda number: rotation_practice.question(how, positions, number),
-        lambda question, answer: rotation_practice.judge(how, question, answer, bench.decimals))
+        lambda number: practice.question(how, positions, number),
+        lambda question, answer: practice.judge(how, question, answer, bench.decimals))
     asked = exercise.question
     pin = _equation(bench, resolved, view, letter, asked, positions)
     with formula_at:
         _formula(view, letter, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view, positions, moved)
     for title, key, body in (
         (_("Every pair's speed: θ and wavelengths"), "speeds", lambda: _speeds(bench, view, how)),
@@ -48,15 +52,15 @@ def lab() -> None:
         (_("Two ways to pair, and the permutation between them"), "pairings", lambda: _pairings(bench, view)),
         (_("With a cache the position goes on"), "cache", lambda: _cache(bench, view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets_rope.rope(view.trace, view.layer), [steps.rotate, rope.rotate, rope.turn, rope.frequencies],
+        (_("PyTorch"), "code", lambda: code.program(
+            rope_programs.rope(view.trace, view.layer), [steps.rotate, rope.rotate, rope.turn, rope.frequencies],
             key="rope")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="rope")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="rope")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     for turned in "qk":
-        blocks.check_line(view.trace.check_step(view.name(f"{turned}_rot")))
-    blocks.check_line(view.trace.check(view.layer))
+        checks.check_line(view.trace.check_step(view.name(f"{turned}_rot")))
+    checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
@@ -89,10 +93,10 @@ def _more(own: Rope, head_dim: int) -> Rope:
                                    own="model" if own.scaling else "default")
     scaling = own.scaling
     if kind != "model":
-        factors = {full_value(factor): full_value(factor) for factor in stretch.FACTORS}
+        factors = {full_value(factor): full_value(factor) for factor in scaling.FACTORS}
         factor = bench_module.choice(st.select_slider, _("Factor"), factors, key="factor", disabled=kind == "default",
-                                     default=full_value(stretch.LLAMA_31["factor"]))
-        scaling = stretch.scaling(kind, float(factor))
+                                     default=full_value(scaling.LLAMA_31["factor"]))
+        scaling = scaling.scaling(kind, float(factor))
     return own._replace(pairing=pairing, rotary_dim=int(turned), scaling=scaling)
 
 
@@ -100,7 +104,7 @@ def _equation(
     bench: Bench, resolved: Resolved, view: View, letter: str, asked: Question | None, positions: list[int],
 ) -> Pin:
     """Draw the rotation; returns the pinned cell if it is a turned one, else the telling one."""
-    frames, rules = turning.turned(view, letter)
+    frames, rules = rope_views.turned(view, letter)
     first = next((row for row, position in enumerate(positions) if position), 0)
     telling = view.pin(frames[-1], row=first, col=2)
     hidden: list[tuple[str, int, int]] = []
@@ -117,18 +121,18 @@ def _formula(view: View, letter: str, pin: Pin | None, decimals: int) -> None:
     symbols = (r"a' = a\cos m\theta_i - b\sin m\theta_i,\quad b' = b\cos m\theta_i + a\sin m\theta_i,\quad "
                r"\theta_i = \text{base}^{-2i/d}")
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
-    name = turning.names(view, letter)[1]
+    name = rope_views.names(view, letter)[1]
     index = view.index(name, pin.row, pin.col)
-    value = blocks.number(view.value(name, index), decimals)
+    value = formulas.number(view.value(name, index), decimals)
     edited = index in view.trace.edits.get(name, {})
-    total = "" if edited else f"{blocks.sum_in_digits(view.trace, name, index, decimals)} = "
-    blocks.formula(symbols, f"{letter.upper()}'_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+    total = "" if edited else f"{formulas.sum_in_digits(view.trace, name, index, decimals)} = "
+    formulas.formula(symbols, f"{letter.upper()}'_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int], moved: int) -> None:
-    facts = rotation_practice.facts(view.trace, view.layer, view.batch)
+    facts = practice.facts(view.trace, view.layer, view.batch)
     sentences = [
         _("In the formula (a, b) is a pair, m the position, i the pair counted from zero, d how many dimensions are "
           "turned."),
@@ -162,14 +166,14 @@ def _look_for(bench: Bench, resolved: Resolved, view: View, positions: list[int]
                            "tokens come twice, with the same vectors."))
     if resolved.source == "live":
         sentences.append(_("These are the model's real queries and keys, before and after its own rotation."))
-        sentences.append(blocks.live_note())
-    blocks.look_for(sentences)
+        sentences.append(notices.live_note())
+    prose.look_for(sentences)
 
 
 def _speeds(bench: Bench, view: View, how: Rope) -> None:
     """θ and wavelength of every pair, and what scaling made of it."""
-    labels = turning.dimension_labels(view)
-    blocks.table([_("pair"), _("dimensions"), "θ", _("positions per full turn")], [
+    labels = rope_views.dimension_labels(view)
+    prose.table([_("pair"), _("dimensions"), "θ", _("positions per full turn")], [
         [str(pair.number + 1), f"{pair.first + 1}, {pair.second + 1}", format_significant(pair.theta),
          format_significant(pair.wavelength)] for pair in rotation.pairs(how)])
     st.caption(_("θ falls by the same factor from pair to pair. A larger base slows the slow hands further, so that "
@@ -177,9 +181,9 @@ def _speeds(bench: Bench, view: View, how: Rope) -> None:
                      labels=" ".join(labels[:rotation.SAMPLE])))
     if how.scaling:
         kinds = {"kept": _("kept"), "between": _("between"), "divided": _("divided by the factor")}
-        blocks.table([_("pair"), _("θ without scaling"), _("what scaling did")], [
+        prose.table([_("pair"), _("θ without scaling"), _("what scaling did")], [
             [str(found.number + 1), format_significant(found.plain), kinds[found.kind]]
-            for found in stretch.stretched(how.rotary_dim, how.base, how.scaling)])
+            for found in scaling.stretched(how.rotary_dim, how.base, how.scaling)])
         st.caption(_("Linear scaling slows every hand, as if positions were closer together. NTK-aware scaling raises "
                      "the base: the fastest hand keeps its speed, the slowest is divided. {llama} keeps fast hands, "
                      "divides slow ones and blends between.").format(llama=_LLAMA))
@@ -194,7 +198,7 @@ def _distance(bench: Bench, view: View) -> None:
         together = bench_module.whole_number(_("Both moved on by"), "together", 0, rotation.FARTHEST,
                                              rotation.ELSEWHERE, width=150)
     found = meetings.meetings(view.trace, view.layer, *view.place, query, key, together)
-    turning.met(found, key="met", bench=bench)
+    rope_views.met(found, key="met", bench=bench)
     st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and "
                   "in sum they differ by {difference} at most, though every single hand stands elsewhere.").format(
                       m=found.here.score.positions[0], n=found.here.score.positions[1],
@@ -224,7 +228,7 @@ def _distance(bench: Bench, view: View) -> None:
 def _pairings(bench: Bench, view: View) -> None:
     """The permutation between adjacent and half pairing, and what happens without it."""
     found = meetings.pairings(view.trace, view.layer, *view.place)
-    turning.permuted(view, found, key="permuted", bench=bench)
+    rope_views.permuted(view, found, key="permuted", bench=bench)
     st.markdown(_("The paper and GGUF files pair neighbours, Hugging Face checkpoints pair a dimension with the one "
                   "half a head away; in each pair one is marked a, the other b. With the columns of WQ and WK put in "
                   "order by P, head by head, the other pairing gives the same scores: largest difference {converted}. "
@@ -235,8 +239,8 @@ def _pairings(bench: Bench, view: View) -> None:
 
 def _cache(bench: Bench, view: View) -> None:
     """The last token alone, as a decode step sees it."""
-    found = rotation_practice.decoded(view.trace, view.layer)
-    turning.last_row(view, found, key="last-row", bench=bench)
+    found = practice.decoded(view.trace, view.layer)
+    rope_views.last_row(view, found, key="last-row", bench=bench)
     st.markdown(_("Decoding, only the new token goes through; the keys in the cache are turned already. Its position "
                   "is {position}, where the cache ends, and its row of scores is that of the whole pass: largest "
                   "difference {difference}. A query that starts again at zero scores as if it stood before all "
@@ -249,7 +253,7 @@ def _mistake(bench: Bench, view: View) -> None:
               "mixed": _("The other pairing")}
     kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="misturn", default="value",
                                required=True)
-    result = rotation_practice.mistake(view.trace, view.layer, kind)
+    result = practice.mistake(view.trace, view.layer, kind)
     name = view.name("context" if kind == "value" else "scores")
     equations.beside(view, result, name, key="rope-mistake", bench=bench, batch=view.batch, head=view.head)
     explained = {
@@ -282,7 +286,7 @@ def _predict(bench: Bench, exercise: Exercise) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("rope", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("rope", _resolved.trace)
+header.page_header("rope", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("rope", _resolved.trace)
 lab()

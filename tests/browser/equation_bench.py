@@ -30,7 +30,7 @@ from ui.equation import (
     equation,
     send_program,
 )
-from ui.views import View, projected
+from ui.equation.views import View, projected
 
 Q = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
 K = np.array([[1, 0], [1, 1], [2, 1]], np.float32)

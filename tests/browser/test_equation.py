@@ -10,7 +10,7 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.on_equation import KT, SQRT2, Q, brackets, cell, glowing, load, main_line, notes
-from ui.theme import AXES
+from ui.shell.theme import AXES
 
 
 def test_pointing_lights_exactly_the_cells_a_result_was_made_from_and_writes_its_arithmetic(

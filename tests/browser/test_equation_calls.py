@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from ui import bundle
 from ui.equation import Axis, Frame, Transpose, build_payload, default_strings
+from ui.shell import bundle
 
-SCRIPTS = Path(bundle.__file__).with_name("equation") / "js"
+SCRIPTS = Path(__file__).parents[2] / "ui/equation/js"
 # Calls the component for each of `sent` in the given order, with the program coming `late` or first. All calls but that
 # of the newest data are ended at once, as Streamlit does where newer data came before a component's module was there.
 CALLS = """async ([program, mount, sent, order, late]) => {

@@ -28,7 +28,7 @@ from ui.equation import (
     read_pin,
     read_window,
 )
-from ui.theme import format_double, format_number, full_value
+from ui.shell.numbers import format_double, format_number, full_value
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text("utf-8"))
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)

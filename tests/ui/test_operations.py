@@ -18,12 +18,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from core import derive, rotation, worked
+from core import derive, worked
 from core.cache import KVCache
+from core.stages.rope import rotation
 from core.toy import ToySizes, toy
 from core.trace import Index, Trace
 from tests.core.test_model import SIZES, random_decoder, random_ids
-from ui import bundle, turning
 from ui.equation import (
     Append,
     Axis,
@@ -44,8 +44,10 @@ from ui.equation import (
 )
 from ui.equation.ops import DRAWING, OPERATIONS, UnknownOperation, drawn
 from ui.equation.rule import Naming
-from ui.theme import format_number
-from ui.views import View
+from ui.equation.views import View
+from ui.shell import bundle
+from ui.shell.numbers import format_number
+from ui.stages import rope as rope_views
 
 ROOT = Path(__file__).parents[2]
 DENO = Path(sysconfig.get_path("scripts")) / "deno"
@@ -153,8 +155,8 @@ def a_turn(out: str) -> Case:
     """Q turned by its positions, or one of the angles' functions."""
     trace = worked.rope_pairs()
     here = view(trace)
-    frames, rules = turning.turned(here, "q")
-    before, after = turning.names(here, "q")
+    frames, rules = rope_views.turned(here, "q")
+    before, after = rope_views.names(here, "q")
     ids = {before: "before", "cos": "cos", "sin": "sin"}
     angles = rotation.angles(trace, 0)
 
@@ -389,7 +391,8 @@ def test_modules_of_one_bundle_do_not_see_each_others_names(tmp_path: Path) -> N
     assert evaluated(f"(await import({json.dumps(made.as_uri())})).text") == "1,2,3"
 
 
-@pytest.mark.parametrize("entry", ["ui/equation/js/equation.js", "ui/equation/js/mount.js", "ui/merging/merging.js"])
+@pytest.mark.parametrize("entry", [
+    "ui/equation/js/equation.js", "ui/equation/js/mount.js", "ui/components/merging/merging.js"])
 def test_what_is_sent_of_a_component_is_one_module_with_a_default(entry: str, tmp_path: Path) -> None:
     text = bundle.bundle(ROOT / entry)
     made = tmp_path / "bundle.mjs"

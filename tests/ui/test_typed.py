@@ -11,7 +11,7 @@ import pytest
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from ui.bench import edits, location
-from ui.views import View
+from ui.equation.views import View
 
 TOY = toy(ToySizes(batch=2, tokens=3, width=8, heads=4, kv_heads=2, ffn_width=3, vocab=7, layers=1), 3)
 X, Q, BIAS = "blocks.0.in", "blocks.0.q", "blocks.0.bq"

@@ -14,7 +14,7 @@ import streamlit as st
 
 from core import derive
 from core.trace import Index, Trace
-from ui import address
+from ui.bench import address
 from ui.equation import Change, Frame, editable, read_edits
 
 

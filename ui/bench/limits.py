@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core import masks, notation, rotation
+from core import masks, notation
+from core.stages.rope import rotation
 from core.toy import LIMITS, ToySizes
-from ui import i18n
+from ui.shell import i18n
 
 # Sizes on the map, where nothing is computed; Dh = 0 stands for D ÷ H.
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),

@@ -13,7 +13,7 @@ from core import notation
 from core.live import registry
 from core.toy import ToySizes
 from core.trace import Index
-from ui import address, i18n
+from ui.bench import address
 from ui.bench.edits import all_edits, replaced
 from ui.bench.limits import (
     CHOICES,
@@ -34,7 +34,8 @@ from ui.bench.limits import (
     UNPINNED,
 )
 from ui.bench.location import announce, arrived, drop, early, held, read_number, sound, write
-from ui.permutation import pack_order, unpack_order
+from ui.components.permutation import pack_order, unpack_order
+from ui.shell import i18n
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import Any
 
 import streamlit as st
 
-from ui.bundle import bundle
 from ui.equation.answers import Change, EquationState, Pin, editable, read_edits, read_pin, read_window
 from ui.equation.frames import MAX_SIDE, Axis, Frame, Stack
 from ui.equation.ops import (
@@ -40,7 +39,8 @@ from ui.equation.ops import (
 from ui.equation.rule import Rule
 from ui.equation.strings import default_strings
 from ui.equation.wiring import Wiring
-from ui.theme import role_css
+from ui.shell.bundle import bundle
+from ui.shell.theme import role_css
 
 __all__ = [
     "MAX_SIDE", "Add", "Append", "Axis", "Change", "Cos", "Difference", "Divide", "EquationState", "Exp", "Frame",

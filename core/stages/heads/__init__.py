@@ -1,0 +1,1 @@
+"""The heads stage: split, attend, concatenate, project."""

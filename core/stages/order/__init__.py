@@ -1,0 +1,1 @@
+"""The order stage: attention cannot see the order of the tokens."""

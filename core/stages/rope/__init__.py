@@ -1,0 +1,1 @@
+"""The RoPE stage: pairs of dimensions turned by their position."""

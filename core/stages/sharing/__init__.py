@@ -1,0 +1,1 @@
+"""The sharing stage: who reads whose keys and values."""

@@ -1,0 +1,1 @@
+"""What only one stage draws: its frames, tables and switches."""
