@@ -61,7 +61,15 @@ function mount(parentElement) {
   s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
-  const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
+  buildDock(s);
+  buildControls(s);
+  listen(s);
+  return s;
+}
+
+/** @param {State} s */
+function buildDock(s) {
+  const dock = make("div", "dock", s.root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
   box.setAttribute("role", "status");
   s.dock = {
     box,
@@ -77,7 +85,11 @@ function mount(parentElement) {
     }),
   };
   s.dock.alert.setAttribute("role", "alert");
-  const bar = make("div", "bar", root), steps = make("div", "steps", bar), files = make("div", "files", bar);
+}
+
+/** @param {State} s */
+function buildControls(s) {
+  const bar = make("div", "bar", s.root), steps = make("div", "steps", bar), files = make("div", "files", bar);
   s.controls = /** @type {State["controls"]} */ (/** @type {unknown} */ ({ steps, files }));
   for (const node of [steps, files]) node.setAttribute("role", "group");
   const acts = {
@@ -104,8 +116,6 @@ function mount(parentElement) {
     drawControls(s);
   });
   s.controls.svg = button(files, "quiet", () => saveSvg(s));
-  listen(s);
-  return s;
 }
 
 /**
