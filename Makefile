@@ -15,14 +15,15 @@ JOBS ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
+DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 PIP  := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check lint types check-translations bench translations clean
+.PHONY: help run test check lint types js check-translations bench translations clean
 
 help:
 	@echo "make run            start the app on http://$(HOST):$(PORT)   (HOST=0.0.0.0 opens it to the network)"
-	@echo "make test           every check: ruff, mypy, translations, pytest"
-	@echo "make check          ruff, mypy, translations, the tests of core: for use while working"
+	@echo "make test           every check: ruff, mypy, deno, translations, pytest"
+	@echo "make check          ruff, mypy, deno, translations, the tests of core: for use while working"
 	@echo "make translations   bring the catalogues under locale/ up to date with the code"
 	@echo "make bench          the benchmarks, as tables"
 	@echo "make clean          remove .venv and the tools' caches"
@@ -54,18 +55,25 @@ run: $(VENV)/.runtime $(VENV)/.model
 	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT) --browser.serverAddress $(NAME)
 
 # What a process has not begun yet the other takes over when it has nothing left (worksteal), so that both end together.
-test: lint types check-translations $(VENV)/.model
+test: lint types js check-translations $(VENV)/.model
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --second-run $(PYTEST)
 
 # For use while working: what needs no browser and no page.
-check: lint types check-translations $(VENV)/.model
+check: lint types js check-translations $(VENV)/.model
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .
+	$(DENO) fmt --check
+	$(DENO) lint
 
 types: $(VENV)/.dev
 	$(BIN)/python -m mypy
+
+# What the browser runs, checked and tested without one. Nothing is fetched: only files of this repository are imported.
+js: $(VENV)/.dev
+	$(DENO) check ui tests/js
+	$(DENO) test --no-remote --allow-read=tests tests/js
 
 check-translations: $(VENV)/.dev
 	$(BIN)/python scripts/translations.py check

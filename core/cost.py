@@ -13,8 +13,8 @@ import torch
 
 from core.cache import DTYPES
 from core.config import MAX_SIZE, ModelConfig
-from core.devices import Device
 from core.errors import SettingOutOfRange, SizeOutOfRange, UnknownOption
+from core.machine.datasheet import Device
 from core.model import Decoder, parameter_shapes
 
 BYTES: dict[str, int] = {name: dtype.itemsize for name, dtype in DTYPES.items()}

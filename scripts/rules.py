@@ -11,7 +11,8 @@ tried on a sample as well.
   in the arguments of `columns`, `grid` and `range`;
 - in `ui/`, a whole number that is named in capitals at module level, that is the default of a parameter or a
   dataclass field, or that something is only compared with: limits and starting positions;
-- in `ui/theme.py` and, at module and class level, in `ui/bench`: the look, and the ranges of the controls.
+- in `ui/shell/theme.py`, `ui/shell/numbers.py` and, at module and class level, in `ui/bench`: the look, the printing
+  rule, and the ranges of the controls.
 
 Never allowed, not even with 0, 1 and 2: a literal given to a call that shows it (`st.metric(label, 2)`), and
 a list or tuple of more than two numbers, since that is an invented vector. A decimal number inside a string
@@ -28,22 +29,23 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 
-LAYERS = {"core": 0, "ui": 1, "pages": 2, "app": 3, "serve": 3}
-# What a layer may not import. `plotly` has one place in ui, so that figures stay pure functions.
+LAYERS = {"core": 0, "ui": 1, "pages": 2, "app": 3, "serve": 3, "server": 3}
+# What a layer may not import. `plotly` has its places in ui, so that figures stay pure functions.
 FORBIDDEN = {
     "core": {"streamlit", "plotly", "gettext", "babel"},
     "ui": {"random", "secrets"},
+    "server": {"ui", "pages", "app", "serve"},
     "pages": {"torch", "numpy", "plotly", "random", "secrets", "gettext", "babel"},
     "app": {"torch", "numpy", "plotly", "random", "secrets", "gettext", "babel"},
 }
-PLOTLY_FILES = {"ui/figures.py", "ui/theme.py", "serve.py"}
+PLOTLY_FILES = ("ui/furniture/figures.py", "ui/stages/*/figure.py", "ui/shell/theme.py", "serve.py")  # patterns
 SESSION_FILES = {
-    *(f"ui/bench/{name}.py" for name in ("controls", "edits", "location", "pins", "state")), "ui/i18n.py",
+    *(f"ui/bench/{name}.py" for name in ("controls", "edits", "location", "pins", "state")), "ui/shell/i18n.py",
 }
-NUMBER_FILES = {"ui/theme.py"}
+NUMBER_FILES = {"ui/shell/theme.py", "ui/shell/numbers.py"}
 RANGE_FILES = {"ui/bench/limits.py", "ui/bench/state.py"}
 WORKED_FILE = "core/worked.py"
-LANGUAGE_FILE = "ui/i18n.py"
+LANGUAGE_FILE = "ui/shell/i18n.py"
 
 LAYOUT_KEYWORDS = {
     "height", "width", "min_column_width", "gap", "padding", "margin", "pad", "thickness", "line_width",
@@ -170,7 +172,8 @@ def imports(source: Source) -> Iterator[tuple[str, int]]:
 
 
 def import_direction(source: Source) -> Iterator[str]:
-    """app → pages → ui → core: never back, never sideways between pages, each library in its layer."""
+    """app → pages → ui → core: never back, never sideways between pages, each library in its layer. What stands before
+    Streamlit lies beside them: it knows the core, and only the entry points know it."""
     own = LAYERS.get(source.layer)
     for module, line in imports(source):
         top = module.split(".")[0]
@@ -182,8 +185,8 @@ def import_direction(source: Source) -> Iterator[str]:
             yield f"{source.path}:{line} imports {module}: what two pages share belongs in ui"
         if top in FORBIDDEN.get(source.layer, ()):
             yield f"{source.path}:{line} imports {module}, which {source.layer} may not know"
-        elif top == "plotly" and own is not None and source.path not in PLOTLY_FILES:
-            yield f"{source.path}:{line} imports {module}: figures are made in ui/figures.py"
+        elif top == "plotly" and own is not None and not any(map(PurePosixPath(source.path).match, PLOTLY_FILES)):
+            yield f"{source.path}:{line} imports {module}: figures are made in ui/stages/<slug>/figure.py"
 
 
 def session_access(source: Source) -> Iterator[str]:
@@ -309,7 +312,7 @@ def invented_numbers(source: Source) -> Iterator[str]:
             if not allowed:
                 yield (
                     f"{where} has the literal {node.value!r}: take it from core, or, if it is layout, "
-                    "pass it by a layout keyword or name it in ui/theme.py"
+                    "pass it by a layout keyword or name it in ui/shell/theme.py"
                 )
     for text in source.strings():
         if str(text.value).startswith("https://"):

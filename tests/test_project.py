@@ -36,17 +36,21 @@ BROKEN = [
     (rules.import_direction, "core/ops.py", "import streamlit as st"),
     (rules.import_direction, "core/ops.py", "from ui import theme"),
     (rules.import_direction, "core/ops.py", "def f():\n    from plotly import graph_objects"),
-    (rules.import_direction, "ui/blocks.py", "from pages.attention import scores"),
-    (rules.import_direction, "ui/blocks.py", "import plotly.graph_objects as go"),
+    (rules.import_direction, "ui/furniture/prose.py", "from pages.attention import scores"),
+    (rules.import_direction, "ui/furniture/prose.py", "import plotly.graph_objects as go"),
     (rules.import_direction, "ui/bench/limits.py", "import app"),
+    (rules.import_direction, "ui/generating.py", "from server import turn"),
+    (rules.import_direction, "pages/attention/mask.py", "from server import turn"),
+    (rules.import_direction, "core/live/turns.py", "from server import turn"),
+    (rules.import_direction, "server/turn.py", "from ui import bench"),
     (rules.import_direction, "pages/attention/mask.py", "from pages.attention import scores"),
     (rules.import_direction, "pages/attention/mask.py", "from . import scores"),
     (rules.import_direction, "pages/attention/mask.py", "import torch.nn.functional as F"),
     (rules.import_direction, "pages/attention/mask.py", "from scripts import rules"),
     (rules.session_access, "pages/attention/mask.py", "st.session_state['x']"),
     (rules.session_access, "app.py", "st.query_params.get('lang')"),
-    (rules.random_draws, "ui/blocks.py", "x = np.random.rand(n, n)"),
-    (rules.random_draws, "ui/blocks.py", "x = torch.randn(n, n)"),
+    (rules.random_draws, "ui/furniture/prose.py", "x = np.random.rand(n, n)"),
+    (rules.random_draws, "ui/furniture/prose.py", "x = torch.randn(n, n)"),
     (rules.random_draws, "ui/sources.py", "torch.manual_seed(seed)"),
     (rules.random_draws, "ui/sources.py", "rng = generators.default_rng(seed)"),
     (rules.invented_numbers, "pages/attention/mask.py", "weight = 0.248"),
@@ -58,9 +62,9 @@ BROKEN = [
     (rules.invented_numbers, "pages/attention/mask.py", "st.slider(label, value=7)"),
     (rules.invented_numbers, "pages/attention/mask.py", "TOKENS = 12"),
     (rules.invented_numbers, "pages/attention/mask.py", "total = x[3]"),
-    (rules.invented_numbers, "ui/figures.py", "figure.add_scatter(x=[1, 2, 3], y=values)"),
-    (rules.invented_numbers, "ui/figures.py", "def f(x):\n    return x * 1.5"),
-    (rules.invented_numbers, "ui/figures.py", "WEIGHTS = [0.1, 0.2]"),
+    (rules.invented_numbers, "ui/furniture/figures.py", "figure.add_scatter(x=[1, 2, 3], y=values)"),
+    (rules.invented_numbers, "ui/furniture/figures.py", "def f(x):\n    return x * 1.5"),
+    (rules.invented_numbers, "ui/furniture/figures.py", "WEIGHTS = [0.1, 0.2]"),
     (rules.invented_numbers, "ui/bench/limits.py", "def f(x):\n    return x * 3"),
     (rules.hand_written_matrices, "core/ops.py", "Q = [[1, 0], [0, 1], [1, 1]]"),
     (rules.untranslated_text, "pages/attention/mask.py", "st.write('Nothing is masked')"),
@@ -68,7 +72,7 @@ BROKEN = [
     (rules.untranslated_text, "pages/attention/mask.py", "st.button(_('Go'), help='Starts')"),
     (rules.untranslated_text, "pages/attention/mask.py", "st.write(_(f'Row {row}'))"),
     (rules.untranslated_text, "pages/attention/mask.py", "st.write(_('Row {row}'.format(row=row)))"),
-    (rules.untranslated_text, "ui/blocks.py", "title = '分数'"),
+    (rules.untranslated_text, "ui/furniture/prose.py", "title = '分数'"),
     (rules.untranslated_text, "core/ops.py", "title = '分数'"),
     (rules.left_out_tests, "tests/core/test_ops.py", "pytest.importorskip('torch')"),
     (rules.left_out_tests, "tests/core/test_ops.py", "@pytest.mark.xfail\ndef test_x(): ..."),
@@ -85,8 +89,8 @@ def test_a_broken_rule_is_noticed(rule: Callable[[Source], Iterator[str]], path:
 KEPT = [
     ("core/ops.py", "import torch\n\nhalf = x.shape[-1] // 2"),
     ("ui/equation/__init__.py", "from . import drawing\nMAX_CELLS = 128\nif len(key) < 16:\n    pass"),
-    ("ui/figures.py", "import plotly.graph_objects as go\ndef f(height=300):\n    go.Layout(l=40)"),
-    ("ui/theme.py", "GREYS = [0.1, 0.2, 0.3]"),
+    ("ui/furniture/figures.py", "import plotly.graph_objects as go\ndef f(height=300):\n    go.Layout(l=40)"),
+    ("ui/shell/theme.py", "GREYS = [0.1, 0.2, 0.3]"),
     ("ui/bench/limits.py", "class Bench:\n    decimals: int = 3\n\nRANGES = {'T': (1, 32)}"),
     ("pages/attention/mask.py", "from core import ops\nfrom ui import bench\na, b = st.columns([3, 2])"),
     ("pages/attention/mask.py", "st.slider(_('Width'), min_value=1, max_value=1024, step=8)"),
@@ -152,7 +156,7 @@ def test_every_requirement_is_pinned_exactly(name: str) -> None:
 
 
 def test_the_app_requires_what_it_imports_and_nothing_else() -> None:
-    imported = third_party({"core", "ui", "pages", "app", "serve"}) - set(pins("requirements-model.txt"))
+    imported = third_party({"core", "ui", "pages", "server", "app", "serve"}) - set(pins("requirements-model.txt"))
     assert imported == set(pins("requirements.txt"))
 
 

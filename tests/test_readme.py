@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import tree as file_tree
 from scripts.rules import ROOT, text_files
 
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
@@ -27,12 +28,12 @@ def commands(text: str) -> list[str]:
 def tree() -> list[str]:
     """The paths of the file tree, put together from the indentation."""
     body = next(body for kind, body in BLOCK.findall(README) if kind == "text")
-    paths, folder = [], ""
+    paths: list[str] = []
+    folders: list[str] = []
     for line in body.splitlines():
-        name = line.split()[0]
-        if not line.startswith(" "):
-            folder = name if name.endswith("/") else ""
-        paths.append(name if not line.startswith(" ") else folder + name)
+        depth, name = (len(line) - len(line.lstrip())) // 2, line.split()[0]
+        folders = [*folders[:depth], name]
+        paths.append("".join(folders))
     return paths
 
 
@@ -90,9 +91,10 @@ def test_what_make_checks_stands_beside_it_as_raw_commands() -> None:
     assert [check for check in checks if check not in commands(README)] == []
 
 
-def test_every_file_of_the_tree_is_there() -> None:
-    missing = [path for path in tree() if not (ROOT / path).exists()]
-    assert missing == []
+def test_the_tree_is_that_of_the_files() -> None:
+    shown = README.split("```text\n")[1].split("\n```")[0]
+    assert shown == file_tree.tree(), "python scripts/tree.py writes it"
+    assert [path for path in tree() if not (ROOT / path).exists()] == []
 
 
 def test_every_folder_and_every_page_is_in_the_tree() -> None:

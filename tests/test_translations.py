@@ -10,7 +10,7 @@ from babel.messages.catalog import Message
 from streamlit.testing.v1 import AppTest
 
 from scripts import translations
-from ui import i18n
+from ui.shell import i18n
 
 
 def test_the_catalogues_are_in_order() -> None:
@@ -160,7 +160,7 @@ def one_page() -> None:
     """A page as `AppTest` runs it: it shows the language, and again from a fragment that reruns alone."""
     import streamlit as st
 
-    from ui import i18n
+    from ui.shell import i18n
 
     if "started" not in st.session_state:
         st.session_state.started = True

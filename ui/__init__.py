@@ -1,0 +1,1 @@
+"""All that knows Streamlit, Plotly or JavaScript."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import experiments, masks, mistakes, ops, snippets, worked
-from core.quiz import Question
+from core import comparison, experiments, masks, ops, programs, worked
+from core.questions import Question
 from ui import bench as bench_module
-from ui import blocks, frame, i18n
-from ui.bench import Bench
+from ui.bench import Bench, choices
 from ui.equation import Pin
-from ui.equations import drawn
-from ui.exercise import Exercise
-from ui.i18n import _
-from ui.masked import broadcast, masked_after, opened, unmasked
+from ui.equation.views import View
+from ui.furniture import checks, code, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.equations import drawn
+from ui.furniture.exercise import Exercise
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.theme import format_number
-from ui.views import View
+from ui.stages.mask import SHIFT, WHERE, broadcast, masked_after, opened, overflow_table, unmasked
 
 
 @st.fragment
@@ -36,21 +37,21 @@ def lab() -> None:
     with formula_at:
         _formula(view, None if asked else pin, bench.decimals, where)
     if where == "before":
-        blocks.folded(_("Predict, then reveal"), "predict-mask", lambda: _predict(exercise))
-    blocks.edit_notices(resolved)
+        sections.folded(_("Predict, then reveal"), "predict-mask", lambda: _predict(exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, view, where)
     for title, key, body in (
         (_("The softmax, opened"), "softmax", lambda: opened(view, key="opened", bench=bench)),
         (_("Why the maximum is subtracted"), "overflow", lambda: _overflow(view, pin)),
         (_("How the mask is broadcast"), "broadcast", lambda: _broadcast(bench, view)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets.mask(view.trace, view.layer), [ops.mask_scores, ops.softmax_steps, ops.causal_mask], key="mask")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="mask")),
+        (_("PyTorch"), "code", lambda: code.program(
+            programs.mask(view.trace, view.layer), [ops.mask_scores, ops.softmax_steps, ops.causal_mask], key="mask")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="mask")),
     ):
-        blocks.folded(title, key, body)
-    blocks.check_line(view.trace.check_step(view.name("weights")))
+        sections.folded(title, key, body)
+    checks.check_line(view.trace.check_step(view.name("weights")))
     if view.name("context") in view.trace:
-        blocks.check_line(view.trace.check(view.layer))
+        checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
@@ -64,11 +65,11 @@ def _controls(view: View) -> str:
               "renormalised": _("after it, renormalised")}
     tokens = view.trace["mask"].shape[-1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        kind = bench_module.mask_choice(_("Mask"), kinds, default="causal")
-        if kind in counts:
-            bench_module.whole_number(counts[kind], *bench_module.count_of(kind, tokens))
-        return bench_module.choice(st.segmented_control, _("Where the mask is put"), places, key="where",
-                                   default="before", required=True)
+        kind = choices.MASK.select(_("Mask"), kinds, opening="causal")
+        counted = choices.count_of(kind)
+        if counted is not None:
+            counted.draw(counts[kind], high=tokens)
+        return WHERE.draw(st.segmented_control, _("Where the mask is put"), places, required=True)
 
 
 def _equation(bench: Bench, resolved: Resolved, view: View, where: str, asked: Question | None) -> Pin | None:
@@ -102,10 +103,10 @@ def _formula(view: View, pin: Pin | None, decimals: int, where: str) -> None:
         "renormalised": r"\frac{\operatorname{softmax}(S) \odot [M = 0]}{\text{row sum}}",
     }[where]
     if pin is None or where != "before" or pin.id not in ("masked", "weights"):
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     index = view.index(view.name("weights"), pin.row, pin.col)
-    blocks.formula(symbols, blocks.softmax_in_digits(view.trace, view.name("weights"), index, decimals))
+    formulas.formula(symbols, formulas.softmax_in_digits(view.trace, view.name("weights"), index, decimals))
 
 
 def _predict(exercise: Exercise) -> None:
@@ -121,7 +122,7 @@ def _predict(exercise: Exercise) -> None:
 
 def _look_for(bench: Bench, view: View, where: str) -> None:
     facts = masks.facts(view.trace, view.layer, *view.place)
-    result = mistakes.masking(view.trace, view.layer, where)
+    result = comparison.masking(view.trace, view.layer, where)
     low, high = (format_number(value, bench.decimals) for value in result.extent(*view.place))
     sums = (_("Every row sums to one, up to rounding.") if result.is_one(*view.place) else
             _("Row sums run from {low} to {high}.").format(low=low, high=high))
@@ -148,7 +149,7 @@ def _look_for(bench: Bench, view: View, where: str) -> None:
     if bench.source == "worked" and bench.example == "d3_lab":
         sentences.append(_("The row of {token} is the document's; the other two rows are ours.").format(
             token=worked.D3_TOKENS[1]))
-    blocks.look_for([*_meaning(bench), *sentences])
+    prose.look_for([*_meaning(bench), *sentences])
 
 
 def _meaning(bench: Bench) -> list[str]:
@@ -180,14 +181,14 @@ def _broadcast(bench: Bench, view: View) -> None:
 
 def _overflow(view: View, pin: Pin | None) -> None:
     row = pin.row if pin else 0
-    shift = bench_module.whole_number(_("Added to every score of the row"), "shift", *experiments.SHIFTS)
-    st.markdown(blocks.overflow_table(experiments.overflows(view.trace, view.layer, *view.place, row, float(shift))))
+    shift = SHIFT.draw(_("Added to every score of the row"))
+    st.markdown(overflow_table(experiments.overflows(view.trace, view.layer, *view.place, row, float(shift))))
     st.caption(_("Adding the same number to a whole row changes no weight. But exp of a large number is ∞ in a short "
                  "type, and ∞/∞ is NaN; subtracting the row's maximum first makes the largest exponent zero."))
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("mask", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("mask", _resolved.trace)
+header.page_header("mask", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("mask", _resolved.trace)
 lab()

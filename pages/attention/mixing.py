@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import blend, mistakes, observe, ops, quiz, snippets
+from core import comparison, observe, ops, programs, questions
+from core.stages.mixing import blend
 from ui import bench as bench_module
-from ui import blocks, equations, figures, frame, i18n, theme, views
 from ui.bench import Bench
-from ui.equation import Pin
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.equation import Pin, views
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, figures, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n, theme
+from ui.shell.i18n import _
+from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.theme import format_number
-from ui.views import View
-
-_FIRST_ROW = 2  # the row whose weights can be chosen when the section is opened
+from ui.stages import mixing
 
 
 @st.fragment
@@ -26,33 +27,33 @@ def lab() -> None:
                 editable=resolved.scope is not None)
     exercise = Exercise(
         "mixing-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: quiz.mixing_question(view.trace, view.layer, *view.place, number),
-        lambda question, answer: quiz.judge_mixing(
+        lambda number: questions.mixing_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: questions.judge_mixing(
             view.trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
     formula_at = st.container()
     pin = _equation(bench, resolved, view, asked)
     with formula_at:
         _formula(view, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
+    notices.edit_notices(resolved)
     _look_for(bench, resolved, view)
     for title, key, body in (
         (_("Choose the weights of a row yourself"), "blend", lambda: _blend(bench, view, asking=asked is not None)),
         (_("The whole chain, from X to the output"), "chain", lambda: _chain(bench, resolved, view,
                                                                            asking=asked is not None)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets.mixing(view.trace, view.layer), [ops.attend, ops.mix], key="mixing")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="mixing")),
+        (_("PyTorch"), "code", lambda: code.program(
+            programs.mixing(view.trace, view.layer), [ops.attend, ops.mix], key="mixing")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="mixing")),
     ):
-        blocks.folded(title, key, body)
-    blocks.check_line(view.trace.check_step(view.name("context")))
-    blocks.check_line(view.trace.check(view.layer))
+        sections.folded(title, key, body)
+    checks.check_line(view.trace.check_step(view.name("context")))
+    checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
-def _equation(bench: Bench, resolved: Resolved, view: View, asked: quiz.Question | None) -> Pin | None:
+def _equation(bench: Bench, resolved: Resolved, view: View, asked: questions.Question | None) -> Pin | None:
     """Draw A × V = AV; returns the pinned cell if it lies in AV, else the telling one."""
     weights, v, context = (view.name(short) for short in ("weights", "v", "context"))
     frames = [
@@ -71,14 +72,14 @@ def _equation(bench: Bench, resolved: Resolved, view: View, asked: quiz.Question
 def _formula(view: View, pin: Pin | None, decimals: int) -> None:
     symbols = r"(AV)_{i} = \sum_{j} A_{ij}\,V_{j}"
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     name = view.name("context")
     index = view.index(name, pin.row, pin.col)
-    value = blocks.number(view.value(name, index), decimals)
+    value = formulas.number(view.value(name, index), decimals)
     edited = index in view.trace.edits.get(name, {})
-    total = "" if edited else f"{blocks.sum_in_digits(view.trace, name, index, decimals)} = "
-    blocks.formula(symbols, f"(AV)_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+    total = "" if edited else f"{formulas.sum_in_digits(view.trace, name, index, decimals)} = "
+    formulas.formula(symbols, f"(AV)_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
 
 
 def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
@@ -116,9 +117,9 @@ def _look_for(bench: Bench, resolved: Resolved, view: View) -> None:
               "short, a head that looks at the first token takes almost nothing: a way to do nothing.").format(
                   first=format_number(facts.first_length, bench.decimals),
                   other=format_number(facts.other_length, bench.decimals)),
-            blocks.live_note(),
+            notices.live_note(),
         ]
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _blend(bench: Bench, view: View, *, asking: bool) -> None:
@@ -129,7 +130,7 @@ def _blend(bench: Bench, view: View, *, asking: bool) -> None:
     count = view.trace[view.name("weights")].shape[-2]
     left, right = st.columns(2)
     with left:
-        row = bench_module.whole_number(_("Row of A (of {count})").format(count=count), "row", 1, count, _FIRST_ROW) - 1
+        row = mixing.ROW.draw(_("Row of A (of {count})").format(count=count), high=count) - 1
         own = blend.row_of(view.trace, view.layer, *view.place, row)
         chosen = _sliders(bench, view, row, own)
     made = blend.blend(own, chosen)
@@ -197,13 +198,13 @@ def _chain(bench: Bench, resolved: Resolved, view: View, *, asking: bool) -> Non
 
 
 def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "value":
             return _("What is AV[{row},{column}]? Its cell shows ? until you answer.").format(
                 row=question.row + 1, column=question.column + 1)
         return _("From which key does row {row} take most? Answer with the key's number.").format(row=question.row + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         value = format_number(question.score, bench.decimals)
         if question.kind == "value":
             return _("AV[{row},{column}] = {value}.").format(
@@ -224,9 +225,8 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         return
     labels = {"columns": _("Softmax over the columns"), "transposed": _("Aᵀ × V"),
               "kv_order": _("The wrong KV head")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="mixup", default="columns",
-                               required=True)
-    result = mistakes.mixing(view.trace, view.layer, kind)
+    kind = mixing.MIXUP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
+    result = comparison.mixing(view.trace, view.layer, kind)
     largest = result.largest(*view.place)
     explained = {
         "columns": _("Each row of A says how one query divides its attention, so the softmax runs over the keys. Over "
@@ -249,7 +249,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("mixing", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("mixing", _resolved.trace)
+header.page_header("mixing", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("mixing", _resolved.trace)
 lab()

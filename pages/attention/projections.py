@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import layouts, mistakes, observe, ops, quiz, snippets
+from core import comparison, layouts, observe, ops, programs, questions
 from ui import bench as bench_module
-from ui import blocks, equations, frame, i18n, views
-from ui.bench import Bench
-from ui.equation import MAX_SIDE, Pin
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.bench import Bench, choices
+from ui.equation import MAX_SIDE, Pin, views
+from ui.equation.views import View
+from ui.furniture import checks, code, equations, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import frame, i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number
-from ui.views import View
-
-_LETTERS = "qkv"
+from ui.stages.projections import LETTERS, ROLE, SEEN, SLIP
 
 
 @st.fragment
@@ -29,46 +29,46 @@ def lab() -> None:
     window = bench_module.window("D", view.trace.config.width)
     exercise = Exercise(
         "projections-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head),
-        lambda number: quiz.projection_question(view.trace, view.layer, *view.place, number),
-        lambda question, answer: quiz.judge_projection(
+        lambda number: questions.projection_question(view.trace, view.layer, *view.place, number),
+        lambda question, answer: questions.judge_projection(
             view.trace, view.layer, *view.place, question, answer, bench.decimals))
     asked = exercise.question
     pin = _equation(bench, resolved, view, letters, window, asked)
     with formula_at:
         _formula(view, letters, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, exercise))
+    notices.edit_notices(resolved)
     _look_for(resolved, view)
     for title, key, body in (
         (_("Parameters stay, activations follow: change X"), "moved", lambda: _moved(resolved, view)),
         (_("Separate, merged, fused: the same Q, K and V"), "layouts", lambda: _layouts(bench, view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, asking=asked is not None)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets.projections(view.trace, view.layer), [ops.project, ops.split_heads], key="projections")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, view.trace, key="projections")),
+        (_("PyTorch"), "code", lambda: code.program(
+            programs.projections(view.trace, view.layer), [ops.project, ops.split_heads], key="projections")),
+        (_("Share and save"), "share", lambda: share.share(bench, view.trace, key="projections")),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     for letter in letters:
-        blocks.check_line(view.trace.check_step(view.name(f"{letter}_proj")))
-    blocks.check_line(view.trace.check(view.layer))
+        checks.check_line(view.trace.check_step(view.name(f"{letter}_proj")))
+    checks.check_line(view.trace.check(view.layer))
     bench_module.finish()
 
 
 def _controls(resolved: Resolved, view: View) -> str:
     """Which roles are shown."""
     together = {"all": _("All three")} if view.trace.config.width <= views.TOGETHER else {}
-    labels = together | {letter: letter.upper() for letter in _LETTERS}
+    labels = together | {letter: letter.upper() for letter in LETTERS}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        role = bench_module.choice(st.segmented_control, _("Role"), labels, key="role", default=next(iter(labels)),
-                                   required=True, label_visibility="collapsed")
+        role = ROLE.draw(st.segmented_control, _("Role"), labels, default=next(iter(labels)), required=True,
+                         label_visibility="collapsed")
         if resolved.source == "toy":
-            bench_module.bias_switch(_("Add a bias"))
-    return _LETTERS if role == "all" else role
+            choices.BIAS.toggle(_("Add a bias"), on="on")
+    return LETTERS if role == "all" else role
 
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, letters: str, window: tuple[int, int] | None,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> Pin | None:
     """Draw X × W = Q, K, V; returns the pinned cell if it lies in one of the three."""
     frames, rules = views.projected(view, letters, window)
@@ -85,17 +85,17 @@ def _formula(view: View, letters: str, pin: Pin | None, decimals: int) -> None:
     bias = {letter: f" + b_{letter.upper()}" if view.trace.config.qkv_bias else "" for letter in letters}
     symbols = r",\quad ".join(f"{letter.upper()} = {x} W_{letter.upper()}{bias[letter]}" for letter in letters)
     if pin is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     letter = pin.name[-1]
     index = view.index(pin.name, pin.row, pin.col)
-    value = blocks.number(view.value(pin.name, index), decimals)
+    value = formulas.number(view.value(pin.name, index), decimals)
     made = view.name(f"{letter}_proj")
     start, _count = observe.head_columns(view.trace, made, view.head)
     at = view.index(made, pin.row, start + pin.col)
     edited = index in view.trace.edits.get(pin.name, {}) or at in view.trace.edits.get(made, {})
-    total = "" if edited else f"{blocks.sum_in_digits(view.trace, made, at, decimals)} = "
-    blocks.formula(symbols, f"{letter.upper()}_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+    total = "" if edited else f"{formulas.sum_in_digits(view.trace, made, at, decimals)} = "
+    formulas.formula(symbols, f"{letter.upper()}_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
 
 
 def _look_for(resolved: Resolved, view: View) -> None:
@@ -125,15 +125,15 @@ def _look_for(resolved: Resolved, view: View) -> None:
         sentences.append(_("{x} has {width} columns, too many to write out. Each sum runs over all of them; the part "
                            "that is shown can be moved.").format(x=x, width=config.width))
     if resolved.source == "live":
-        sentences.append(blocks.live_note())
-    blocks.look_for(sentences)
+        sentences.append(notices.live_note())
+    prose.look_for(sentences)
 
 
 def _moved(resolved: Resolved, view: View) -> None:
     """Parameters against activations, and what the edits have moved."""
     rows = observe.projection_parts(view.trace, view.layer, *view.place)
     kinds = {True: _("parameter: learned, then fixed"), False: _("activation: made anew for each input")}
-    blocks.table(
+    prose.table(
         [_("tensor"), _("kind"), _("shape in this head"), _("changed by your edits")],
         [[i18n.symbol(part.name), kinds[part.parameter], "×".join(map(str, part.shape)),
           _("{changed} of {count}").format(changed=part.changed, count=part.size)] for part in rows])
@@ -151,7 +151,7 @@ def _layouts(bench: Bench, view: View) -> None:
     names = {"separate": _("separate: a matrix for each head"), "merged": _("merged: the heads side by side"),
              "fused": _("fused: the three roles side by side")}
     width = view.trace.config.width
-    blocks.table(
+    prose.table(
         [_("layout"), _("products"), _("matrix"), _("numbers in all"), _("largest difference from Q, K, V above")],
         [[names[row.kind], str(row.products), f"{width}×{'–'.join(map(str, dict.fromkeys(row.columns)))}",
           str(row.numbers), format_difference(row.difference)] for row in found.rows])
@@ -163,14 +163,14 @@ def _layouts(bench: Bench, view: View) -> None:
 
 
 def _predict(bench: Bench, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         if question.kind == "numbers":
             return _("How many numbers does this head's part of {matrix} hold?").format(
                 matrix=f"W{question.of.upper()}")
         return _("What is {role}[{row},{column}]? Its cell shows ? until you answer.").format(
             role=question.of.upper(), row=question.row + 1, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         answer = format_number(question.answer, bench.decimals)
         if question.kind == "numbers":
             return _("It holds D × Dh = {answer}.").format(answer=int(question.answer))
@@ -191,11 +191,9 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
         return
     labels = {"transposed": _("x @ W.T in place of x @ W"), "stale": _("Keeping Q, K, V as if they were parameters"),
               "fused_order": _("Cutting a fused matrix in the wrong order")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="transposed",
-                               required=True)
-    letter = bench_module.choice(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, key="seen",
-                                 default="k", required=True)
-    result = mistakes.projections(view.trace, view.layer, letter, kind)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
+    letter = SEEN.draw(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, required=True)
+    result = comparison.projections(view.trace, view.layer, letter, kind)
     head = view.head if letter == "q" else view.head // view.trace.config.group
     if result.error is not None:
         st.error(_("{matrix} is not square, so the mistake shows at once. PyTorch says: `{error}`").format(
@@ -225,7 +223,7 @@ def _mistake(bench: Bench, view: View, *, asking: bool) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("projections", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("projections", _resolved.trace)
+header.page_header("projections", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("projections", _resolved.trace)
 lab()

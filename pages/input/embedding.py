@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import embedding, quiz, rows, rows_practice, snippets_embedding
+from core import embedding, questions
 from core.errors import WorkbenchError
+from core.stages.embedding import practice, rows
+from core.stages.embedding import programs as embedding_programs
 from ui import bench as bench_module
-from ui import blocks, contexts, errors, figures, frame, i18n, lookups, theme
 from ui.bench import Bench
 from ui.equation import Pin
-from ui.equations import drawn
-from ui.exercise import Exercise, held_back
-from ui.i18n import _
+from ui.equation.views import View
+from ui.furniture import checks, code, figures, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.equations import drawn
+from ui.furniture.exercise import Exercise, held_back
+from ui.shell import errors, frame, i18n, theme
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 from ui.sources import Resolved
-from ui.theme import format_difference, format_number
-from ui.views import View
+from ui.stages.embedding import POSITIONS, SLIP, contexts, lookup
 
 _NAMES = ("tokens", "embed", "pos_embed", "blocks.0.in")
 
@@ -32,14 +36,14 @@ def lab() -> None:
     window = bench_module.window("D", trace.config.width)
     exercise = Exercise(
         "embedding-question", (bench.source, bench.scope, bench.batch, bench.seed, bench.text, kind),
-        lambda number: rows_practice.question(trace, view.batch, number),
-        lambda asked, answer: rows_practice.judge(trace, view.batch, asked, answer, bench.decimals))
+        lambda number: practice.question(trace, view.batch, number),
+        lambda asked, answer: practice.judge(trace, view.batch, asked, answer, bench.decimals))
     asked = exercise.question
     pin = _equation(bench, resolved, view, placed, window, asked)
     with formula_at:
         _formula(view, placed, None if asked else pin, bench.decimals)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
-    blocks.edit_notices(resolved)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(bench, view, exercise))
+    notices.edit_notices(resolved)
     _look_for(resolved, view, placed)
     for title, key, body in (
         (_("The same as one-hot × E, and why nobody multiplies"), "one-hot", lambda: _one_hot(bench, view)),
@@ -47,13 +51,13 @@ def lab() -> None:
         (_("Where positions come in"), "positions", lambda: _positions(view, placed)),
         (_("How large the table is"), "sizes", lambda: _sizes(view)),
         (_("Common mistakes"), "wrong", lambda: _mistake(bench, view, window, asking=asked is not None)),
-        (_("PyTorch"), "code", lambda: blocks.program(
-            snippets_embedding.embedding(trace), [embedding.lookup, embedding.one_hot_product, embedding.sinusoidal],
+        (_("PyTorch"), "code", lambda: code.program(
+            embedding_programs.embedding(trace), [embedding.lookup, embedding.one_hot_product, embedding.sinusoidal],
             key="embedding")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, trace, key="embedding", names=_NAMES)),
+        (_("Share and save"), "share", lambda: share.share(bench, trace, key="embedding", names=_NAMES)),
     ):
-        blocks.folded(title, key, body)
-    blocks.check_line(trace.check_step("embed"))
+        sections.folded(title, key, body)
+    checks.check_line(trace.check_step("embed"))
     bench_module.finish()
 
 
@@ -68,16 +72,16 @@ def _controls(view: View) -> str:
     possible = {"learned": "position_table" in trace, "sinusoidal": trace.config.width % 2 == 0}
     labels = {kind: label for kind, label in _kinds().items() if possible.get(kind, True)}
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        return bench_module.choice(st.segmented_control, _("Positions"), labels, key="positions", required=True,
-                                   default=trace.config.positions, label_visibility="collapsed")
+        return POSITIONS.draw(st.segmented_control, _("Positions"), labels, required=True,
+                              default=trace.config.positions, label_visibility="collapsed")
 
 
 def _equation(
     bench: Bench, resolved: Resolved, view: View, placed: rows.Placed, window: tuple[int, int] | None,
-    asked: quiz.Question | None,
+    asked: questions.Question | None,
 ) -> Pin | None:
     """Draw ids → E → E[ids] (+ P = X); returns the pinned cell."""
-    frames, rules = lookups.looked_up(view, placed, own=placed.kind == view.trace.config.positions, window=window)
+    frames, rules = lookup.looked_up(view, placed, own=placed.kind == view.trace.config.positions, window=window)
     hidden = [(id, asked.row, asked.column) for id in ("embed", "total")] if asked else []
     made = next(found for found in frames if found.id == "embed")
     return drawn(frames, rules, key="embedding", bench=bench, resolved=resolved, view=view,
@@ -87,17 +91,17 @@ def _equation(
 def _formula(view: View, placed: rows.Placed, pin: Pin | None, decimals: int) -> None:
     symbols = r"X = E[\mathrm{ids}]" + (r" + P[\mathrm{pos}]" if placed.added is not None else "")
     if pin is None or pin.id not in ("embed", "total"):
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     token, at = int(view.trace["tokens"][view.batch, pin.row]), (view.batch, pin.row, pin.col)
     row, column = pin.row + 1, pin.col + 1
-    looked = blocks.number(float(view.trace["embed"][at]), decimals)
+    looked = formulas.number(float(view.trace["embed"][at]), decimals)
     if pin.id == "embed" or placed.added is None:
-        blocks.formula(symbols, rf"E[\mathrm{{ids}}_{{{row}}}]_{{{column}}} = E[{token}]_{{{column}}} = {looked}")
+        formulas.formula(symbols, rf"E[\mathrm{{ids}}_{{{row}}}]_{{{column}}} = E[{token}]_{{{column}}} = {looked}")
         return
-    added, total = (blocks.number(float(value), decimals)
+    added, total = (formulas.number(float(value), decimals)
                     for value in (placed.added[pin.row, pin.col], placed.total[at]))
-    blocks.formula(symbols, rf"X_{{{row},{column}}} = E[{token}]_{{{column}}} + P[{pin.row}]_{{{column}}} = "
+    formulas.formula(symbols, rf"X_{{{row},{column}}} = E[{token}]_{{{column}}} + P[{pin.row}]_{{{column}}} = "
                             rf"{looked} + ({added}) = {total}")
 
 
@@ -137,16 +141,16 @@ def _look_for(resolved: Resolved, view: View, placed: rows.Placed) -> None:
         sentences.append(_("The rows of E are parameters. Change a number in a marked row: it moves in every place "
                            "that has this id, and nowhere else."))
     if resolved.source == "live":
-        sentences.append(blocks.live_note())
-    blocks.look_for(sentences)
+        sentences.append(notices.live_note())
+    prose.look_for(sentences)
 
 
 def _predict(bench: Bench, view: View, exercise: Exercise) -> None:
-    def ask(question: quiz.Question) -> str:
+    def ask(question: questions.Question) -> str:
         return _("What is {symbol}[{row},{column}]? Its cell shows ? until you answer.").format(
             symbol=i18n.symbol("embed"), row=question.row + 1, column=question.column + 1)
 
-    def reveal(question: quiz.Question) -> str:
+    def reveal(question: questions.Question) -> str:
         return _("{token} has id {id}, and {symbol}[{id},{column}] = {value}.").format(
             token=view.token_name(question.row), id=int(view.trace["tokens"][view.batch, question.row]),
             symbol=i18n.symbol("embedding"), column=question.column + 1,
@@ -166,12 +170,12 @@ def _one_hot(bench: Bench, view: View) -> None:
                   "E, since every other row is multiplied by zero. It takes {products} multiplications, {zero} of "
                   "them by zero and the rest by one; looking up takes none and reads {read} numbers.").format(
                       products=f"{work.multiplications:,}", zero=f"{work.by_zero:,}", read=f"{work.read:,}"))
-    if trace.config.vocab > lookups.ONE_HOT:
+    if trace.config.vocab > lookup.ONE_HOT:
         st.caption(_("With {vocab} ids the one-hot rows are too wide to write out. Choose the worked block or a small "
                      "toy to see them.").format(vocab=f"{trace.config.vocab:,}"))
         return
     found = rows.look_up(trace["embedding"], trace["tokens"])
-    lookups.one_hot(view, found, key="one-hot", bench=bench)
+    lookup.one_hot(view, found, key="one-hot", bench=bench)
     st.caption(_("Largest difference between the product and the rows looked up: {difference}.").format(
         difference=format_difference(found.difference)))
 
@@ -179,10 +183,10 @@ def _one_hot(bench: Bench, view: View) -> None:
 def _repeats(bench: Bench, view: View) -> None:
     table = view.trace["embedding"]
     ids = rows.first_again(view.trace["tokens"], view.batch)
-    found = rows.look_up(table, ids) if table.shape[0] <= lookups.ONE_HOT else None
+    found = rows.look_up(table, ids) if table.shape[0] <= lookup.ONE_HOT else None
     looked = embedding.lookup(table, ids) if found is None else found.rows
-    if table.shape[1] <= lookups.ONE_HOT:
-        lookups.repeated(view.trace, ids, looked, key="repeats", bench=bench)
+    if table.shape[1] <= lookup.ONE_HOT:
+        lookup.repeated(view.trace, ids, looked, key="repeats", bench=bench)
     entry = rows.repeats(ids, looked)[0]
     text = _("Here the first token stands once more at the end. Tokens {places} have id {id}: their rows are equal to "
              "the last digit, though one begins the text and the other ends it.")
@@ -198,7 +202,7 @@ def _positions(view: View, placed: rows.Placed) -> None:
              "sinusoidal": _("on the rows, here: fixed waves, not learned"),
              "rope": _("on Q and K, in every layer: their rows are turned"),
              "relative": _("on the scores, in every layer: a number for each distance")}
-    blocks.table([_("positions"), _("where they act"), _("shown above")],
+    prose.table([_("positions"), _("where they act"), _("shown above")],
                  [[label, where[kind], "✓" if kind == placed.kind else ""] for kind, label in _kinds().items()])
     if placed.kind != "sinusoidal":
         st.caption(_("Choose the sinusoidal positions above to see their waves."))
@@ -221,7 +225,7 @@ def _sizes(view: View) -> None:
     batch, tokens = view.trace["tokens"].shape
     cases = {_("on screen"): rows.Sizes(batch, tokens, config.vocab, config.width),
              "D0": rows.EXAMPLES["d0"], "D1": rows.EXAMPLES["d1"]}
-    blocks.table(
+    prose.table(
         [_("case"), "ids", "E", "E[ids]", _("numbers in E"), _("bytes of E, float32"), _("numbers read"),
          _("multiplications, one-hot")],
         [[name, f"[{size.batch},{size.tokens}]", f"[{size.vocab},{size.width}]",
@@ -236,18 +240,17 @@ def _mistake(bench: Bench, view: View, window: tuple[int, int] | None, *, asking
         held_back()
         return
     labels = {"place": _("The place taken for the id"), "outside": _("An id outside the table")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="place",
-                               required=True)
+    kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     trace = view.trace
     if kind == "outside":
         contexts.outside(trace["embedding"], bench)
         return
     ids = rows.first_again(trace["tokens"], view.batch)
-    found = rows_practice.by_place(trace["embedding"], ids)
+    found = practice.by_place(trace["embedding"], ids)
     if found.error is not None:
         st.error(_("PyTorch says: `{error}`").format(error=found.error))
         return
-    lookups.compared(trace, ids, found, window, key="embedding-mistake", bench=bench)
+    lookup.compared(trace, ids, found, window, key="embedding-mistake", bench=bench)
     st.markdown(_("The first token stands once more at the end. Row t for token t is right only where a token's id "
                   "happens to be its place, so a short example can hide the mistake. Largest difference: "
                   "{value}.").format(value=format_number(found.largest(0, 0), bench.decimals)))
@@ -258,15 +261,15 @@ def context() -> None:
     """What changes with the context: a word of the live model in two sentences."""
     bench, resolved = frame.look()
     try:
-        blocks.folded(_("What changes with the context"), "context", lambda: contexts.two_sentences(bench, resolved))
+        sections.folded(_("What changes with the context"), "context", lambda: contexts.two_sentences(bench, resolved))
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
     bench_module.finish()
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("embedding", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
-blocks.shape_strip("embedding", _resolved.trace)
+header.page_header("embedding", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
+strip.shape_strip("embedding", _resolved.trace)
 lab()
 context()

@@ -5,18 +5,22 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import snippets_tokens, tokens_practice, worked
+from core import worked
 from core.live.merges import Merger
-from core.quiz import Question
-from core.toy_text import ToyTokenizer, spans
+from core.questions import Question
+from core.stages.tokens import practice, programs
+from core.stages.tokens.tokenizers import ToyTokenizer, spans
 from ui import bench as bench_module
-from ui import blocks, frame, merging, tokenized
-from ui.bench import Bench
-from ui.exercise import Exercise
-from ui.i18n import _
-from ui.merging import Part
+from ui.bench import Bench, choices
+from ui.components import merging
+from ui.components.merging import Part
+from ui.furniture import code, formulas, header, notices, prose, sections, share, strip
+from ui.furniture.exercise import Exercise
+from ui.shell import frame
+from ui.shell.i18n import _
 from ui.sources import Resolved
-from ui.tokenized import Merged, Plain
+from ui.stages import tokens
+from ui.stages.tokens import Merged, Plain
 
 
 @st.fragment
@@ -24,9 +28,9 @@ def lab() -> None:
     """Everything that changes with the text, a pin or a switch of this page."""
     bench, resolved = frame.look()
     strip_at, formula_at = st.container(), st.container()
-    shown = tokenized.read(resolved)
+    shown = tokens.read(resolved)
     with strip_at:
-        blocks.shape_strip("tokens", tokenized.sizes(shown, resolved))
+        strip.shape_strip("tokens", tokens.sizes(shown, resolved))
     if isinstance(shown, Merged):
         _merged(bench, resolved, shown, formula_at)
     else:
@@ -51,25 +55,25 @@ def _drawn(parts: list[Part], telling: int, asked: Question | None, *, unknowns:
 def _merged(bench: Bench, resolved: Resolved, shown: Merged, formula_at: DeltaGenerator) -> None:
     pre_tokens = shown.pre_tokens
     exercise = Exercise("tokens-question", ("live", shown.text),
-                        lambda number: tokens_practice.question(pre_tokens, number),
-                        lambda asked, answer: tokens_practice.judge(pre_tokens, asked, answer))
+                        lambda number: practice.question(pre_tokens, number),
+                        lambda asked, answer: practice.judge(pre_tokens, asked, answer))
     asked = exercise.question
     _examples()
-    place = _drawn(merging.merged(pre_tokens), tokenized.telling(pre_tokens), asked, unknowns=False)
+    place = _drawn(merging.merged(pre_tokens), tokens.telling(pre_tokens), asked, unknowns=False)
     with formula_at:
         _merge_formula(shown, None if asked else place)
-    blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict_count(shown, exercise))
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict_count(shown, exercise))
     _look_for_merged(shown)
     for title, key, body in (
         (_("A number without a meaning"), "meaning", lambda: _meaning(shown, place)),
         (_("Characters, words, or something between"), "lengths", lambda: _lengths(shown)),
         (_("Common mistakes"), "wrong", lambda: _mistakes(shown)),
-        (_("The program"), "code", lambda: blocks.program(
-            snippets_tokens.tokens(pre_tokens), [Merger.pre_tokens, Merger._merges], key="tokens")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, resolved.trace, key="tokens", names=("tokens",))),
+        (_("The program"), "code", lambda: code.program(
+            programs.tokens(pre_tokens), [Merger.pre_tokens, Merger._merges], key="tokens")),
+        (_("Share and save"), "share", lambda: share.share(bench, resolved.trace, key="tokens", names=("tokens",))),
     ):
-        blocks.folded(title, key, body)
-    pieces = tokens_practice.pieces_of(pre_tokens)
+        sections.folded(title, key, body)
+    pieces = practice.pieces_of(pre_tokens)
     ids = shown.model.encode(shown.text).ids
     same = sum(piece.id == token for piece, token in zip(pieces, ids, strict=False))
     st.caption(_("Check: the merges made here against the tokenizer that the model is used with. Equal ids: {same} of "
@@ -82,23 +86,23 @@ def _examples() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         st.caption(_("Try"), width="content")
         for key, text in worked.TEXTS.items():
-            st.button(labels[key], key=f"try-{key}", on_click=bench_module.set_text, args=(text,), type="tertiary")
+            st.button(labels[key], key=f"try-{key}", on_click=choices.TEXT.put, args=(text,), type="tertiary")
 
 
 def _merge_formula(shown: Merged, place: tuple[int, int] | None) -> None:
     symbols = r"(a, b) = \operatorname{arg\,min}\; \mathrm{rank}(a, b),\qquad a\;b \to ab"
     if place is None:
-        blocks.formula(symbols, "")
+        formulas.formula(symbols, "")
         return
     part = shown.pre_tokens[place[0]]
     ranks = r" \to ".join(str(merge.rank) for merge in part.merges[:place[1]]) or "-"
     ids = r",\,".join(str(piece.id) for piece in part.pieces)
-    blocks.formula(symbols, rf"\mathrm{{rank}}:\; {ranks} \qquad \mathrm{{id}}:\; {ids}")
+    formulas.formula(symbols, rf"\mathrm{{rank}}:\; {ranks} \qquad \mathrm{{id}}:\; {ids}")
 
 
 def _predict_count(shown: Merged, exercise: Exercise) -> None:
     def named(question: Question) -> str:
-        return blocks.literal(tokenized.visible(shown.pre_tokens[question.row].text))
+        return prose.literal(tokens.visible(shown.pre_tokens[question.row].text))
 
     exercise.draw(
         lambda asked: _("How many tokens does {text} become? It shows ? until you answer.").format(text=named(asked)),
@@ -108,10 +112,10 @@ def _predict_count(shown: Merged, exercise: Exercise) -> None:
 
 
 def _look_for_merged(shown: Merged) -> None:
-    facts = tokens_practice.facts(shown.pre_tokens)
+    facts = practice.facts(shown.pre_tokens)
     if facts is None:
         return
-    pieces = tokens_practice.pieces_of(shown.pre_tokens)
+    pieces = practice.pieces_of(shown.pre_tokens)
     sentences = [
         _("Characters: {characters}. Bytes: {bytes}. Merges: {merges}. Tokens that are left: {tokens}.").format(
             characters=facts.characters, bytes=facts.bytes, merges=facts.merges, tokens=facts.tokens),
@@ -119,7 +123,7 @@ def _look_for_merged(shown: Merged) -> None:
           "stand side by side the one that comes first in the list of merges is joined, again and again. The list was "
           "learnt once, by counting; here it is only followed."),
         _("The longest token is {label}; its length in characters is {count}.").format(
-            label=blocks.literal(pieces[facts.longest_at].label), count=facts.longest),
+            label=prose.literal(pieces[facts.longest_at].label), count=facts.longest),
     ]
     if facts.spaced:
         sentences.append(_("Tokens that begin with a space, shown as ␣: {count}. The space belongs to the word after "
@@ -130,7 +134,7 @@ def _look_for_merged(shown: Merged) -> None:
     for token, places in facts.repeats.items():
         sentences.append(_("Id {id} occurs {count} times: the same piece has the same id wherever it stands.").format(
             id=token, count=len(places)))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _meaning(shown: Merged, place: tuple[int, int] | None) -> None:
@@ -139,17 +143,17 @@ def _meaning(shown: Merged, place: tuple[int, int] | None) -> None:
     st.markdown(_("The tokenizer's table says which bytes an id stands for, and nothing else. Ids next to one another "
                   "were learnt one after the other; what they stand for need have nothing in common. Around id {id}:"
                   ).format(id=piece.id))
-    near = tokens_practice.neighbours(tokenizer, piece.id)
-    blocks.table([str(token) for token, _label in near], [[blocks.literal(label) for _id, label in near]])
+    near = practice.neighbours(tokenizer, piece.id)
+    prose.table([str(token) for token, _label in near], [[prose.literal(label) for _id, label in near]])
     st.markdown(_("What a token means to the model begins with its row of E, on the next page, and is made by the "
                   "blocks from everything before it."))
 
 
 def _lengths(shown: Merged) -> None:
     names = {"characters": _("characters"), "words": _("words of this text"), "bpe": _("byte-level BPE of the model")}
-    rows = tokens_practice.compared(shown.text, len(tokens_practice.pieces_of(shown.pre_tokens)),
+    rows = practice.compared(shown.text, len(practice.pieces_of(shown.pre_tokens)),
                                     shown.model.tokenizer.size)
-    blocks.table([_("cut into"), _("tokens"), _("vocabulary")],
+    prose.table([_("cut into"), _("tokens"), _("vocabulary")],
                  [[names[row.kind], f"{row.tokens:,}", f"{row.vocabulary:,}"] for row in rows])
     st.caption(_("Characters make long rows of ids; words make short ones, but any new word is unknown. Pieces of "
                  "bytes are short for what is frequent and still cover everything."))
@@ -157,20 +161,19 @@ def _lengths(shown: Merged) -> None:
 
 def _mistakes(shown: Merged) -> None:
     labels = {"space": _("Forgetting the space"), "decode": _("Turning tokens into text one by one")}
-    kind = bench_module.choice(st.segmented_control, _("What goes wrong"), labels, key="slip", default="space",
-                               required=True)
+    kind = tokens.SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     tokenizer = shown.model.tokenizer
     if kind == "space":
-        found = tokens_practice.spellings(tokenizer, shown.pre_tokens)
-        blocks.table([_("word"), _("ids without the space"), _("ids with it")],
-                     [[blocks.literal(entry.word), str(list(entry.ids)), str(list(entry.spaced))]
+        found = practice.spellings(tokenizer, shown.pre_tokens)
+        prose.table([_("word"), _("ids without the space"), _("ids with it")],
+                     [[prose.literal(entry.word), str(list(entry.ids)), str(list(entry.spaced))]
                       for entry in found])
         st.markdown(_("With and without the space before it a word has other ids, and so another row of E. A prompt "
                       "that ends with a space asks the model to go on after an unusual token."))
         return
-    decoded = tokens_practice.one_by_one(tokenizer, shown.model.encode(shown.text).ids)
-    blocks.table([_("right: all at once"), _("wrong: one by one, then joined")],
-                 [[blocks.literal(tokenized.visible(text)) for text in (decoded.whole, decoded.joined)]])
+    decoded = practice.one_by_one(tokenizer, shown.model.encode(shown.text).ids)
+    prose.table([_("right: all at once"), _("wrong: one by one, then joined")],
+                 [[prose.literal(tokens.visible(text)) for text in (decoded.whole, decoded.joined)]])
     st.markdown(_("Tokens that are no text by themselves, since a character is spread over several: {count}. Shown one "
                   "by one, as a streaming server would, they come out as replacement characters.").format(
                       count=decoded.torn)
@@ -184,27 +187,27 @@ def _mistakes(shown: Merged) -> None:
 def _plain(bench: Bench, resolved: Resolved, shown: Plain, formula_at: DeltaGenerator) -> None:
     cut = shown.cut
     exercise = Exercise("tokens-question", (bench.source, shown.text, shown.tokenizer.kind),
-                        lambda number: tokens_practice.id_question(cut, number),
-                        lambda asked, answer: tokens_practice.judge_id(asked, answer))
+                        lambda number: practice.id_question(cut, number),
+                        lambda asked, answer: practice.judge_id(asked, answer))
     asked = exercise.question if len(cut) else None
-    place = _drawn(merging.plain(cut, tokenized.visible), min(1, len(cut) - 1), asked, unknowns=True)
+    place = _drawn(merging.plain(cut, tokens.visible), min(1, len(cut) - 1), asked, unknowns=True)
     with formula_at:
         chosen = None if asked or place is None else cut.ids[place[0]]
         numbers = "" if chosen is None or place is None else rf"\mathrm{{ids}}_{{{place[0] + 1}}} = {chosen}"
-        blocks.formula(r"\mathrm{ids}_t = \mathrm{number}(\mathrm{piece}_t)", numbers)
+        formulas.formula(r"\mathrm{ids}_t = \mathrm{number}(\mathrm{piece}_t)", numbers)
     if len(cut):
-        blocks.folded(_("Predict, then reveal"), "predict", lambda: _predict_id(shown, exercise))
+        sections.folded(_("Predict, then reveal"), "predict", lambda: _predict_id(shown, exercise))
     _look_for_plain(resolved, shown)
     for title, key, body in (
         (_("The vocabulary"), "vocabulary", lambda: _vocabulary(shown)),
         (_("Common mistakes"), "wrong", lambda: _lost(shown)),
-        (_("The program"), "code", lambda: blocks.program(
-            snippets_tokens.simple(shown.tokenizer, shown.text), [ToyTokenizer.encode, spans], key="tokens")),
-        (_("Share and save"), "share", lambda: blocks.share(bench, resolved.trace, key="tokens", names=("tokens",))),
+        (_("The program"), "code", lambda: code.program(
+            programs.simple(shown.tokenizer, shown.text), [ToyTokenizer.encode, spans], key="tokens")),
+        (_("Share and save"), "share", lambda: share.share(bench, resolved.trace, key="tokens", names=("tokens",))),
     ):
-        blocks.folded(title, key, body)
+        sections.folded(title, key, body)
     st.caption(_("Check: each id looked up in the vocabulary again. Pieces that come back: {same} of {count}; unknown: "
-                 "{unknown}.").format(same=tokens_practice.read_back(shown.tokenizer, cut), count=len(cut),
+                 "{unknown}.").format(same=practice.read_back(shown.tokenizer, cut), count=len(cut),
                                       unknown=len(cut.unknown)))
 
 
@@ -228,25 +231,25 @@ def _look_for_plain(resolved: Resolved, shown: Plain) -> None:
         _("Cut into characters the row of ids is long; cut into words it is short, but every new word is unknown. "
           "Choose Live for what real models do between the two: byte-level BPE, merge by merge."),
     ]
-    if tokenized.feeds(shown, resolved):
+    if tokens.feeds(shown, resolved):
         sentences.append(_("The table E of the next page has {rows} rows, for ids up to {last}: there is none for the "
                            "id {id} of the unknown, so a text with an unknown word goes no further.").format(
                                rows=resolved.trace.config.vocab, last=resolved.trace.config.vocab - 1,
                                id=tokenizer.unknown))
     if resolved.source == "toy":
         sentences.append(_("The toy's own ids are drawn at random and stand for no text; the later pages show those."))
-    blocks.look_for(sentences)
+    prose.look_for(sentences)
 
 
 def _vocabulary(shown: Plain) -> None:
-    entries = [*map(tokenized.visible, shown.tokenizer.vocabulary), _("(unknown)")]
-    blocks.table([_("id"), _("piece")], [[str(token), blocks.literal(piece)] for token, piece in enumerate(entries)])
+    entries = [*map(tokens.visible, shown.tokenizer.vocabulary), _("(unknown)")]
+    prose.table([_("id"), _("piece")], [[str(token), prose.literal(piece)] for token, piece in enumerate(entries)])
 
 
 def _lost(shown: Plain) -> None:
-    pairs = tokenized.given_back(shown)
-    blocks.table([_("the text"), _("made of the ids again")],
-                 [[blocks.literal(tokenized.visible(text)) for text in pair] for pair in pairs])
+    pairs = tokens.given_back(shown)
+    prose.table([_("the text"), _("made of the ids again")],
+                 [[prose.literal(tokens.visible(text)) for text in pair] for pair in pairs])
     st.markdown(_("The first text comes back. The second, which goes on after two spaces with words that the "
                   "vocabulary lacks, does not: unknown pieces are gone for good, and where words are cut so is the "
                   "white space between them. Byte-level BPE loses nothing.") if len(pairs) > 1 else
@@ -255,6 +258,6 @@ def _lost(shown: Plain) -> None:
 
 
 _bench, _resolved = frame.look()
-blocks.page_header("tokens", frame.here().built)
-blocks.notices(_resolved, frame.here().dropped)
+header.page_header("tokens", frame.here().built)
+notices.notices(_resolved, frame.here().dropped)
 lab()

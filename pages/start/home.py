@@ -4,10 +4,12 @@ import streamlit as st
 
 from core import notation
 from core.errors import WorkbenchError
-from ui import atlas, blocks, errors, frame
 from ui import bench as bench_module
-from ui.i18n import _
-from ui.reading import DOCUMENTS, READINGS
+from ui.furniture import header, notices, sections
+from ui.shell import errors, frame
+from ui.shell.i18n import _
+from ui.stages.home import atlas
+from ui.stages.home.reading import DOCUMENTS, READINGS
 
 
 @st.fragment
@@ -49,12 +51,12 @@ _now, _resolved = frame.look()
 with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
     st.header(_("Transformer Workbench"), anchor=False)
     st.page_link(place.built["projections"], label=_("Begin with the projections"), icon=":material/arrow_forward:")
-    blocks.presenter_switch()
+    header.presenter_switch()
 st.markdown(_(
     "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all real: "
     "worked by hand, in sizes of your own, or from a real model on your own sentence."))
-blocks.notices(_resolved, place.dropped)
+notices.notices(_resolved, place.dropped)
 lab()
 st.subheader(_("Letters"), anchor=False)
 _letters()
-blocks.folded(_("Sources and further reading"), "reading", _reading)
+sections.folded(_("Sources and further reading"), "reading", _reading)

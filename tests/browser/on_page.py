@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, notation
 from core.trace import Trace
 from ui.equation import default_strings
-from ui.theme import format_number, full_value
+from ui.shell.numbers import format_number, full_value
 
 STRINGS = default_strings(str)
 PATIENCE_S = 60.0  # seconds to wait for what should come

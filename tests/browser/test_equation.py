@@ -12,7 +12,7 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.on_equation import KT, SQRT2, Q, brackets, cell, glowing, load, main_line, notes
-from ui.theme import AXES
+from ui.shell.theme import AXES
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,7 +20,7 @@ from tests.browser.large import TOKENS, WIDTH, large
 from tests.browser.on_equation import cell, eventually, glowing, load, main_line, notes, said
 from tests.browser.on_page import expected, scores_frames
 from ui.equation import MAX_SIDE
-from ui.theme import format_number
+from ui.shell.numbers import format_number
 
 HEAD = 4
 SAMPLE = [(0, 0), (127, 0), (0, 127), (63, 64), (90, 25), (127, 127), (17, 101)]

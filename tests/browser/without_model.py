@@ -19,7 +19,7 @@ FOLDER = "WORKBENCH_TEST_FOLDER"  # requirements.txt and the wheel; in it site/,
 async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
     """Let the registry name the tiny package, and pip look into the folder only."""
     from core.live import install, registry
-    from ui import installing
+    from ui.furniture import installing
 
     folder = Path(os.environ[FOLDER])
     registry.MODELS[registry.DEFAULT] = registry.Packaged(NAME, "python -m pip install the-model")

@@ -11,11 +11,12 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from core import cost, devices
+from core import cost
 from core.cache import KVCache
 from core.config import PRESETS, ModelConfig
-from core.devices import DEVICES, Device
 from core.errors import SettingOutOfRange, SizeOutOfRange, UnknownOption
+from core.machine import datasheet
+from core.machine.datasheet import DEVICES, Device
 from core.model import Decoder
 from tests.core.test_model import GRID, LAWS, SIZES, label, random_decoder, random_ids
 
@@ -266,11 +267,11 @@ def test_amounts_that_are_none_are_refused(call: Any) -> None:
 def test_measured_ceilings_are_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Smaller than in use, for speed. What is measured cannot be known; that a copy counts both ways and a product
     2n³ can: by hand on the same clock."""
-    monkeypatch.setattr(devices, "COPIED", 2**20)
-    monkeypatch.setattr(devices, "SIDE", {"cpu": 256})
+    monkeypatch.setattr(datasheet, "COPIED", 2**20)
+    monkeypatch.setattr(datasheet, "SIDE", {"cpu": 256})
     seconds = iter([0.0, 9.0, 0.0, 0.5, 0.0, 0.25, *[0.0, 1.0] * 3] * 2)
-    monkeypatch.setattr(devices.time, "perf_counter", lambda: next(seconds))
-    found = devices.measure_ceilings("cpu")
+    monkeypatch.setattr(datasheet.time, "perf_counter", lambda: next(seconds))
+    found = datasheet.measure_ceilings("cpu")
     assert found.bandwidth == 2 * 4 * 2**20 / 0.25
     assert found.flops == {"float32": 2 * 256**3 / 0.25}
     assert found.source == "measured here"

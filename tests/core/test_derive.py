@@ -94,6 +94,10 @@ def same(a: float, b: float, scale: float) -> bool:
     return a == b or abs(a - b) <= RELATIVE * max(abs(b), scale)
 
 
+def test_every_operation_that_a_step_can_have_is_derived() -> None:
+    assert set(derive.OPERATIONS) == {*steps.OPERATIONS, "scale"}
+
+
 @pytest.mark.parametrize("kind", TRACES)
 def test_every_cell_is_made_of_what_it_says(kind: str) -> None:
     trace = TRACES[kind]()
@@ -192,6 +196,26 @@ def test_what_was_given_or_is_not_there_has_no_rule(name: str) -> None:
     with pytest.raises(UnknownName) as caught:
         derive.rule(worked.single_head(), name)
     assert caught.value.name == name
+
+
+@pytest.mark.parametrize("kind", ["single_head causal", "toy"])
+def test_what_was_given_is_not_said_to_be_missing(kind: str) -> None:
+    """The message names what is computed, and the tensor asked for is not among it."""
+    trace = TRACES[kind]()
+    for name in trace.names():
+        if name in trace.steps and not trace.is_given(name):
+            assert derive.rule(trace, name).name == name
+        if name not in trace.steps or any(read not in trace for read in trace.steps[name].reads):
+            with pytest.raises(UnknownName) as caught:
+                derive.rule(trace, name)
+            assert caught.value.given
+            assert name not in caught.value.known
+            assert all(derive.rule(trace, other).name == other for other in caught.value.known)
+            assert "was given" in str(caught.value)
+    with pytest.raises(UnknownName) as caught:
+        derive.rule(trace, "nonsense")
+    assert not caught.value.given
+    assert caught.value.known == trace.names()
 
 
 @pytest.mark.parametrize("kind", ["single_head causal", "block with one KV head", "toy", "biased LayerNorm"])

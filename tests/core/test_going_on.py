@@ -15,25 +15,17 @@ import numpy as np
 import pytest
 import torch
 
-from core import (
-    candidates,
-    carried,
-    cost,
-    decode_time,
-    growth,
-    mistakes_cache,
-    ops,
-    quiz_cache,
-    sampling,
-    snippets,
-    toy,
-    worked,
-)
+from core import cost, decoding, ops, sampling, toy, worked
 from core.cache import KVCache
 from core.config import PRESETS
 from core.errors import UnknownName, UnknownOption
 from core.generation import GenerationStep, generate
 from core.model import Decoder, decoder_of
+from core.stage import At
+from core.stages import generation, kv_cache
+from core.stages.generation import candidates, mistakes
+from core.stages.kv_cache import decode_time, growth
+from core.stages.kv_cache import questions as bytes_of
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.core.test_model import LAWS, SIZES, close, label, random_decoder, random_ids
@@ -97,12 +89,12 @@ def test_only_k_and_v_are_read_again_and_unchanged(choices: dict[str, Any]) -> N
     steps = steps_of(decoder, random_ids(2, 4) % decoder.config.vocab, 4)
     for before, after in itertools.pairwise(steps):
         for layer in range(decoder.config.layers):
-            found = {one.name.rsplit(".", 1)[-1][0]: one for one in carried.carried(traced(before), layer)
+            found = {one.name.rsplit(".", 1)[-1][0]: one for one in decoding.carried(traced(before), layer)
                      if one.read_as}
             assert {letter: one.read_as for letter, one in found.items()} == {
                 "k": f"blocks.{layer}.k_past", "v": f"blocks.{layer}.v_past"}
-            assert len(carried.carried(traced(before), layer)) == 6
-            assert carried.left_for_next(traced(before), traced(after), layer) == 0.0
+            assert len(decoding.carried(traced(before), layer)) == 6
+            assert decoding.left_for_next(traced(before), traced(after), layer) == 0.0
             names = set(traced(after).names())
             assert {f"blocks.{layer}.k_past", f"blocks.{layer}.v_past"} <= names
             assert traced(after)[f"blocks.{layer}.q"].shape[2] == 1  # no old query is there at all
@@ -116,12 +108,12 @@ def test_what_all_steps_left_is_k_and_v_of_the_text_read_at_once(choices: dict[s
         whole = Trace()
         decoder.stream(step.text, trace=whole)
         for layer in range(config.layers):
-            found = carried.against_at_once(traced(step), whole, layer)
+            found = decoding.against_at_once(traced(step), whole, layer)
             assert found.difference <= 1e-5 * found.size
             assert found.size > 0
     other = Trace()
     decoder.stream(step.text.flip(1), trace=other)
-    assert carried.against_at_once(traced(step), other, 1).difference > 1e-3
+    assert decoding.against_at_once(traced(step), other, 1).difference > 1e-3
 
 
 def test_what_the_cache_spares_is_nothing_in_the_prompt_and_all_old_rows_after_it() -> None:
@@ -129,20 +121,20 @@ def test_what_the_cache_spares_is_nothing_in_the_prompt_and_all_old_rows_after_i
     trace = toy.toy(GROUPED, 3)
     decoder = decoder_of(trace)
     prefill, *later = steps_of(decoder, trace["tokens"], 3)
-    assert carried.spared(decoder, prefill) == 0
+    assert decoding.spared(decoder, prefill) == 0
     for step in later:
         n = step.text.shape[1]
         whole, alone = (cost.flops(decoder.config, 2, new, n - new, head_tokens=1)["total"] for new in (n, 1))
-        assert carried.spared(decoder, step) == whole - alone > 0
+        assert decoding.spared(decoder, step) == whole - alone > 0
 
 
 def test_rows_are_counted_over_texts_layers_and_heads() -> None:
     """D0 §11.2: one new row of q, k, v, all older ones of k and v from the cache. B=2, L=2, H=6, Hkv=3."""
     trace = toy.toy(GROUPED, 3)
     prefill, decode, *_rest = steps_of(decoder_of(trace), trace["tokens"], 3)
-    assert carried.rows(trace.config, prefill) == [("q", 2 * 2 * 6 * 5, 0), ("k", 2 * 2 * 3 * 5, 0),
+    assert decoding.rows(trace.config, prefill) == [("q", 2 * 2 * 6 * 5, 0), ("k", 2 * 2 * 3 * 5, 0),
                                                    ("v", 2 * 2 * 3 * 5, 0)]
-    assert carried.rows(trace.config, decode) == [("q", 24, 0), ("k", 12, 12 * 5), ("v", 12, 12 * 5)]
+    assert decoding.rows(trace.config, decode) == [("q", 24, 0), ("k", 12, 12 * 5), ("v", 12, 12 * 5)]
 
 
 @pytest.mark.parametrize("kv_heads", [2, 1])
@@ -152,7 +144,7 @@ def test_held_bytes_are_those_of_the_formula_and_of_a_real_cache(kv_heads: int) 
     decoder = decoder_of(trace)
     for step in block_steps(kv_heads):
         decoder(step.inputs, cache=cache)
-        assert carried.held_bytes(traced(step)) == cache.used_nbytes == cost.kv_cache_bytes(
+        assert decoding.held_bytes(traced(step)) == cache.used_nbytes == cost.kv_cache_bytes(
             trace.config, 1, step.length_after, 4) == 2 * 1 * 1 * step.length_after * kv_heads * 2 * 4
 
 
@@ -160,7 +152,7 @@ def test_predicted_costs_fall_by_the_rows_that_are_not_read_again() -> None:
     trace = toy.toy(GROUPED, 3)
     decoder = decoder_of(trace)
     cached, whole = (steps_of(decoder, trace["tokens"], 3, use_cache=use)[-1] for use in (True, False))
-    few, many = (carried.predicted(decoder, step) for step in (cached, whole))
+    few, many = (decoding.predicted(decoder, step) for step in (cached, whole))
     assert few.flops == cost.flops(decoder.config, 2, 1, 6, head_tokens=1)["total"] < many.flops
     assert many.flops == cost.flops(decoder.config, 2, 7, 0, head_tokens=1)["total"]
     assert few.bytes == cost.traffic(decoder.config, 2, 1, 6, bytes_per_weight=4, bytes_per_cache=4)["total"]
@@ -200,7 +192,7 @@ def test_candidates_and_all_others_are_the_whole_distribution(settings: dict[str
 def test_a_mask_aligned_at_the_start_hides_what_came_before() -> None:
     """C6: V = [10, 20, 30, 60], equal scores: 30 is right, the wrong mask gives 10. H9: three cached, two new."""
     steps = block_steps()
-    wrong = mistakes_cache.aligned_at_start(traced(steps[1]))[0, 0]
+    wrong = mistakes.aligned_at_start(traced(steps[1]))[0, 0]
     assert (wrong == 0).tolist() == [[True, False, False, False, False]]
     v = torch.tensor([[10.0], [20.0], [30.0], [60.0]])
     rows = [ops.softmax(torch.zeros(1, 4) + mask) @ v for mask in (torch.zeros(1, 4), wrong[:, :4])]
@@ -208,7 +200,7 @@ def test_a_mask_aligned_at_the_start_hides_what_came_before() -> None:
     chunked = steps_of(decoder_of(worked.block()), torch.tensor([[0, 1, 2, 3, 4]]), 1, chunk=3)
     right = traced(chunked[1])["mask"][0, 0]
     assert (right == 0).tolist() == [[True, True, True, True, False], [True] * 5]
-    assert (mistakes_cache.aligned_at_start(traced(chunked[1]))[0, 0] == 0).tolist() == [
+    assert (mistakes.aligned_at_start(traced(chunked[1]))[0, 0] == 0).tolist() == [
         [True, False, False, False, False], [True, True, False, False, False]]
 
 
@@ -216,7 +208,7 @@ def test_a_mask_aligned_at_the_start_hides_what_came_before() -> None:
 def test_the_wrong_weights_are_those_of_the_wrong_mask(choices: dict[str, Any]) -> None:
     decoder = random_decoder(**choices)
     trace = traced(steps_of(decoder, random_ids(1, 4) % decoder.config.vocab, 3)[-1])
-    found = mistakes_cache.cached(trace, 0, "aligned_start")
+    found = generation.MISTAKES["aligned_start"](At(trace, 0))
     assert found.wrong is not None
     assert torch.equal(found.wrong[..., 0], torch.ones_like(found.wrong[..., 0]))
     assert not found.wrong[..., 1:].any()
@@ -229,7 +221,7 @@ def test_positions_that_begin_again_are_those_of_a_decoder_that_forgot_the_past(
         decoder = random_decoder(**choices)
         ids = random_ids(1, 5)
         trace = traced(steps_of(decoder, ids, 2)[-1])
-        wrong = mistakes_cache.wrong_step(trace, 0, "restarted")
+        wrong = mistakes.wrong_step(trace, 0, "restarted")
         assert wrong["positions"].tolist() == [[0]]
         x = decoder.get_parameter("embedding")[trace["tokens"]]
         if choices["positions"] == "learned":
@@ -246,14 +238,14 @@ def test_positions_that_begin_again_are_those_of_a_decoder_that_forgot_the_past(
 def test_without_positions_they_cannot_begin_again() -> None:
     decoder = random_decoder(**{**SIZES, **LONG, "positions": "none"})
     trace = traced(steps_of(decoder, random_ids(1, 5), 2)[-1])
-    assert mistakes_cache.cached(trace, 1, "restarted").largest(0, 0) == pytest.approx(0, abs=1e-6)
+    assert generation.MISTAKES["restarted"](At(trace, 1)).largest(0, 0) == pytest.approx(0, abs=1e-6)
     with pytest.raises(UnknownOption):
-        mistakes_cache.wrong_step(trace, 0, "other")
+        mistakes.wrong_step(trace, 0, "other")
 
 
 def test_the_next_token_is_that_of_the_step_when_nothing_is_wrong() -> None:
     for step in block_steps():
-        found = mistakes_cache.consequence(traced(step), 0, "restarted", 0)
+        found = mistakes.consequence(At(traced(step), 0, 0), "restarted")
         assert step.token is not None
         assert step.logits is not None
         assert found.right == int(step.token)
@@ -262,8 +254,8 @@ def test_the_next_token_is_that_of_the_step_when_nothing_is_wrong() -> None:
 
 def test_a_mask_aligned_at_the_start_changes_logits_and_one_that_hides_nothing_does_not() -> None:
     prefill, decode, *_rest = block_steps()
-    assert mistakes_cache.consequence(traced(prefill), 0, "aligned_start", 0).difference == 0.0
-    assert mistakes_cache.consequence(traced(decode), 0, "aligned_start", 0).difference > 0.01
+    assert mistakes.consequence(At(traced(prefill), 0, 0), "aligned_start").difference == 0.0
+    assert mistakes.consequence(At(traced(decode), 0, 0), "aligned_start").difference > 0.01
 
 
 # Growth.
@@ -292,11 +284,11 @@ def test_kv_heads_are_those_that_divide() -> None:
 def test_each_miscount_is_off_by_its_own_factor() -> None:
     config = PRESETS["llama-3-8b"]
     right = cost.kv_cache_bytes(config, 3, 100, 2)
-    wrong = {slip: growth.miscounted(config, 3, 100, 2, slip) for slip in growth.SLIPS}
+    wrong = {slip: bytes_of.miscounted(config, 3, 100, 2, slip) for slip in bytes_of.SLIPS}
     assert {slip: right / count for slip, count in wrong.items()} == {
         "k_only": 2, "query_heads": 1 / 4, "one_layer": 32, "one_text": 3, "elements": 2}
     with pytest.raises(UnknownOption):
-        growth.miscounted(config, 1, 1, 2, "other")
+        bytes_of.miscounted(config, 1, 1, 2, "other")
 
 
 # Measuring.
@@ -342,10 +334,10 @@ def test_the_answer_to_every_question_is_right_and_its_slips_are_named(number: i
     step = steps_of(decoder_of(trace), trace["tokens"], 3)[1]
     made = traced(step)
     for head in range(6):
-        question = quiz_cache.step_question(made, 1, 1, head, number)
+        question = generation.QUESTIONS["step"].ask(At(made, 1, 1, head), number)
 
         def judged(answer: float, head: int = head, question: Any = question) -> str:
-            return quiz_cache.judge_step(made, 1, 1, head, question, answer, 3)
+            return generation.QUESTIONS["step"].judge(At(made, 1, 1, head), question, answer, 3)
 
         assert judged(question.answer) == "right"
         assert judged(question.answer + 1000) == "wrong"
@@ -368,17 +360,18 @@ def test_the_answer_to_every_question_is_right_and_its_slips_are_named(number: i
 def test_a_wide_head_is_not_asked_to_be_summed() -> None:
     trace = toy.toy(ToySizes(width=64, heads=2), 3)
     made = traced(steps_of(decoder_of(trace), trace["tokens"], 3)[1])
-    assert {quiz_cache.step_question(made, 0, 0, 0, number).kind for number in range(6)} == {"count", "numbers"}
+    kinds = {generation.QUESTIONS["step"].ask(At(made), number).kind for number in range(6)}
+    assert kinds == {"count", "numbers"}
 
 
 def test_bytes_of_a_cache_are_judged() -> None:
     """D0 §11.4: 2·N·B·H·T·Dh numbers."""
     config = PRESETS["llama-3-8b"]
-    whole, each = (quiz_cache.cache_question(config, 3, 100, 2, number) for number in (0, 1))
+    whole, each = (bytes_of.bytes_question(config, 3, 100, 2, number) for number in (0, 1))
     assert whole.answer == 2 * 32 * 3 * 100 * 8 * 128 * 2 == 100 * each.answer
     for question in (whole, each):
         def judged(answer: float, question: Any = question) -> str:
-            return quiz_cache.judge_cache(config, 3, 100, 2, question, answer)
+            return bytes_of.judge_bytes(config, 3, 100, 2, question, answer)
 
         assert judged(question.answer) == "right"
         assert judged(question.answer / 32) == "one_layer"
@@ -403,6 +396,6 @@ def test_the_programs_give_the_numbers_of_the_step(
     for step in steps_of(decoder, random_ids(2, 5) % decoder.config.vocab, 2, chunk=chunk):
         trace = traced(step)
         for layer in range(decoder.config.layers):
-            close(run(snippets.decode(trace, layer), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
-            kept = run(snippets.cache(trace, layer), tmp_path, monkeypatch)
+            close(run(generation.program(At(trace, layer)), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
+            kept = run(kv_cache.program(At(trace, layer)), tmp_path, monkeypatch)
             assert torch.equal(kept, torch.stack([trace[f"blocks.{layer}.{letter}_all"] for letter in "kv"]))

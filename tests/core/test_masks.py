@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import experiments, masks, mistakes, ops, snippets, worked
+from core import experiments, masks, ops, programs, worked
 from core.errors import SizeOutOfRange, UnknownOption
 from core.toy import ToySizes, toy
 from core.trace import Trace
@@ -66,7 +66,7 @@ def test_facts_count_what_is_left_and_what_would_leak() -> None:
     trace = worked.single_head("causal")
     facts = masks.facts(trace, 0, 0, 0)
     assert (facts.readable, facts.pairs, facts.empty_rows) == (6, 9, [])
-    plain = mistakes.masking(trace, 0, "none").weights[0, 0]
+    plain = mask.masking(At(trace, 0), "none").weights[0, 0]
     assert facts.leaked == pytest.approx(0.503490, abs=1e-6)  # D0 prints 0.503 for the first row's last key
     assert facts.leaked_at == (0, 2)
     assert float(plain[0, 2]) == facts.leaked
@@ -79,8 +79,8 @@ def test_facts_count_what_is_left_and_what_would_leak() -> None:
 def test_row_sums_of_the_four_places() -> None:
     trace = toy(ToySizes(batch=2, tokens=5, width=12, heads=3, kv_heads=1, layers=1), 2)
     for kind, low in (("none", 1.0), ("before", 1.0), ("renormalised", 1.0)):
-        assert mistakes.masking(trace, 0, kind).extent(1, 2) == pytest.approx((low, 1.0), abs=1e-6)
-    low, high = mistakes.masking(trace, 0, "after").extent(1, 2)
+        assert mask.masking(At(trace, 0), kind).extent(1, 2) == pytest.approx((low, 1.0), abs=1e-6)
+    low, high = mask.masking(At(trace, 0), "after").extent(1, 2)
     assert low < 0.9
     assert high == pytest.approx(1.0, abs=1e-6)
 
@@ -109,7 +109,7 @@ def test_a_shifted_row_overflows_in_the_short_type_first_and_its_stable_softmax_
     toy(ToySizes(batch=2, tokens=9, width=12, heads=6, kv_heads=2), 1),
 ], ids=["single_head", "block", "d3_lab", "nothing left", "toy with a file"])
 def test_the_program_gives_the_page_s_weights(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = snippets.mask(trace, 0)
+    program = programs.mask(trace, 0)
     monkeypatch.chdir(tmp_path)
     if program.file:
         np.savez(program.file, **program.arrays)

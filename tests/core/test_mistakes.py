@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from core import mistakes, ops, worked
+from core import comparison, ops, worked
 from core.config import ModelConfig
 from core.errors import UnknownOption
 from core.toy import ToySizes, toy
@@ -31,7 +31,7 @@ def one_head(raw: list[float], head_dim: int, width: int) -> Trace:
 def test_published_mistakes(
     kind: str, raw: list[float], head_dim: int, width: int, right: list[float], wrong: list[float],
 ) -> None:
-    result = mistakes.scores(one_head(raw, head_dim, width), 0, kind)
+    result = scores.MISTAKES[kind](At(one_head(raw, head_dim, width), 0))
     assert result.wrong is not None
     for scores, weights in ((result.right, right), (result.wrong, wrong)):
         torch.testing.assert_close(ops.softmax(scores)[0, 0, 0], torch.tensor(weights), atol=1e-6, rtol=0)
@@ -43,7 +43,7 @@ TOY = toy(ToySizes(batch=2, tokens=5, width=12, heads=6, kv_heads=2, ffn_width=4
 @pytest.mark.parametrize(("kind", "factor"), [
     ("unscaled", 1.0), ("model_width", 1 / math.sqrt(12)), ("times_root", math.sqrt(2))])
 def test_the_wrong_scores_are_the_raw_ones_times_the_wrong_factor(kind: str, factor: float) -> None:
-    result = mistakes.scores(TOY, 1, kind)
+    result = scores.MISTAKES[kind](At(TOY, 1))
     assert torch.equal(result.right, TOY["blocks.1.scaled"])
     assert result.wrong is not None
     assert result.difference is not None
@@ -57,15 +57,15 @@ def test_the_wrong_scores_are_the_raw_ones_times_the_wrong_factor(kind: str, fac
 
 def test_the_trace_is_left_alone() -> None:
     before = TOY["blocks.0.scaled"].clone()
-    for kind in mistakes.SCORES:
-        mistakes.scores(TOY, 0, kind)
+    for kind in comparison.SCORES:
+        scores.MISTAKES[kind](At(TOY, 0))
     assert torch.equal(TOY["blocks.0.scaled"], before)
     assert not TOY.scales
 
 
 def test_without_the_transpose_torch_refuses_and_says_why() -> None:
     """Q (3,2) and K (3,2) do not fit; the message is torch's own."""
-    result = mistakes.scores(worked.single_head(), 0, "untransposed")
+    result = scores.MISTAKES["untransposed"](At(worked.single_head(), 0))
     assert (result.wrong, result.difference, result.largest(0, 0)) == (None, None, 0.0)
     with pytest.raises(RuntimeError) as caught:
         torch.ones(3, 2) @ torch.ones(3, 2)
@@ -75,7 +75,7 @@ def test_without_the_transpose_torch_refuses_and_says_why() -> None:
 def test_without_the_transpose_a_square_case_goes_through_and_is_wrong() -> None:
     """With as many tokens as dimensions nothing complains, and Q K is another matrix than Q Kᵀ."""
     square = toy(ToySizes(batch=2, tokens=4, width=24, heads=6, kv_heads=2, ffn_width=4, vocab=7, layers=1), 1)
-    result = mistakes.scores(square, 0, "untransposed")
+    result = scores.MISTAKES["untransposed"](At(square, 0))
     assert result.wrong is not None
     q, k = square["blocks.0.q_rot"].double(), square["blocks.0.k_rot"].double()
     for head in range(6):
@@ -86,5 +86,5 @@ def test_without_the_transpose_a_square_case_goes_through_and_is_wrong() -> None
 
 def test_an_unknown_mistake_is_refused() -> None:
     with pytest.raises(UnknownOption) as caught:
-        mistakes.scores(TOY, 0, "reversed")
-    assert (caught.value.value, caught.value.known) == ("reversed", list(mistakes.SCORES))
+        scores.MISTAKES["reversed"](At(TOY, 0))
+    assert (caught.value.value, caught.value.known) == ("reversed", list(comparison.SCORES))

@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from core import device, sampling
+from core import sampling
 from core.cache import KVCache
 from core.generation import generate
+from core.machine import device
 from core.model import Decoder
 from core.trace import Trace
 from tests.core.test_model import SIZES, close, label, random_decoder, random_ids

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import snippets, worked
+from core import programs, worked
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core.test_model import LLAMA3, SIZES, random_decoder, random_ids
@@ -57,7 +57,7 @@ TRACES: dict[str, Callable[[], Trace]] = {
 }
 
 
-def run(program: snippets.Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> torch.Tensor:
+def run(program: programs.Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> torch.Tensor:
     """Execute a program in an empty namespace, in a folder that holds the file it names and nothing else."""
     monkeypatch.chdir(folder)
     if program.file:
@@ -75,7 +75,7 @@ def test_a_program_gives_the_numbers_of_its_page(
 ) -> None:
     trace = TRACES[kind]()
     for layer in range(trace.config.layers):
-        result = run(snippets.scores(trace, layer), tmp_path, monkeypatch)
+        result = run(programs.scores(trace, layer), tmp_path, monkeypatch)
         expected = trace[f"blocks.{layer}.scaled"]
         torch.testing.assert_close(result.float(), expected, atol=1e-6 * max(1.0, float(expected.abs().max())), rtol=0)
 
@@ -85,7 +85,7 @@ def test_a_program_stands_alone(kind: str) -> None:
     """It imports math, torch and NumPy only, fits a page's width, and reads a file exactly if it offers one."""
     trace = TRACES[kind]()
     for layer in range(trace.config.layers):
-        program = snippets.scores(trace, layer)
+        program = programs.scores(trace, layer)
         tree = ast.parse(program.code)
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -97,19 +97,19 @@ def test_a_program_stands_alone(kind: str) -> None:
 
 
 def test_small_numbers_stand_in_the_program_and_large_ones_in_a_file() -> None:
-    assert snippets.scores(toy(SMALL), 0).file == ""
-    program = snippets.scores(toy(LARGE), 0)
+    assert programs.scores(toy(SMALL), 0).file == ""
+    program = programs.scores(toy(LARGE), 0)
     assert program.file.endswith(".npz")
     assert len(program.code) < 2000
-    assert "torch.tensor([[[1.0, 0.0]," in snippets.scores(worked.single_head(), 0).code
+    assert "torch.tensor([[[1.0, 0.0]," in programs.scores(worked.single_head(), 0).code
 
 
 def test_an_edited_number_stands_in_the_program() -> None:
     """With Q cut from X, Q and K are given as they are; with X edited, the program starts from the new X."""
-    cut = snippets.scores(worked.single_head().edited(EDITS), 0).code
+    cut = programs.scores(worked.single_head().edited(EDITS), 0).code
     assert "4.25" in cut
     assert "wq" not in cut
-    moved = snippets.scores(worked.single_head().edited({"blocks.0.in": {(0, 2, 1): 0.1}}), 0).code
+    moved = programs.scores(worked.single_head().edited({"blocks.0.in": {(0, 2, 1): 0.1}}), 0).code
     assert "[1.0, 0.1]" in moved
     assert "wq" in moved
 
@@ -117,7 +117,7 @@ def test_an_edited_number_stands_in_the_program() -> None:
 @pytest.mark.parametrize("kind", ["block with one KV head", "large toy"])
 def test_a_program_runs_in_an_interpreter_of_its_own(kind: str, tmp_path: Path) -> None:
     trace = TRACES[kind]()
-    program = snippets.scores(trace, 0)
+    program = programs.scores(trace, 0)
     script = tmp_path / "program.py"
     script.write_text(program.code + 'torch.save(result, "result.pt")\n', encoding="utf-8")
     if program.file:

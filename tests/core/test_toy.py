@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from core import observe, quiz, worked
+from core import observe, questions, worked
 from core.errors import ConfigError, Indivisible, SizeOutOfRange
 from core.model import Decoder
 from core.toy import LIMITS, ToySizes, toy
@@ -109,24 +109,24 @@ def test_heads_that_look_at_the_first_token_are_counted() -> None:
 def test_every_question_has_the_answer_that_stands_in_the_matrix() -> None:
     trace = worked.block(1)
     raw = trace["blocks.0.scores"][0, 1].tolist()
-    questions = [quiz.score_question(trace, 0, 0, 1, number) for number in range(16)]
+    questions = [questions.score_question(trace, 0, 0, 1, number) for number in range(16)]
     assert len({(q.row, q.column) for q in questions}) == 16, "a cell is asked twice before all were"
     assert questions[0].row != questions[0].column
     for question in questions:
         assert (question.kind, question.answer) == ("value", raw[question.row][question.column])
-        assert quiz.judge_score(trace, 0, 0, 1, question, question.answer, 3) == "right"
-        assert quiz.judge_score(trace, 0, 0, 1, question, question.answer + 0.01, 3) != "right"
+        assert questions.judge_score(trace, 0, 0, 1, question, question.answer, 3) == "right"
+        assert questions.judge_score(trace, 0, 0, 1, question, question.answer + 0.01, 3) != "right"
 
 
 def test_a_wide_head_is_asked_for_its_largest_score() -> None:
     trace = toy(ToySizes(1, 6, 36, 2, 1, 4, 5, 1), 2)
     raw = trace["blocks.0.scores"][0, 1].tolist()
     for number in range(6):
-        question = quiz.score_question(trace, 0, 0, 1, number)
+        question = questions.score_question(trace, 0, 0, 1, number)
         row = raw[question.row]
         assert question.kind == "largest"
         assert question.score == row[int(question.answer) - 1] == max(row)
-        verdicts = [quiz.judge_score(trace, 0, 0, 1, question, key, 3) for key in range(1, 7)]
+        verdicts = [questions.judge_score(trace, 0, 0, 1, question, key, 3) for key in range(1, 7)]
         assert verdicts == ["right" if key == question.answer else "wrong" for key in range(1, 7)]
 
 
@@ -136,5 +136,5 @@ def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None
     """Raw scores [[1,1,2],[0,1,1],[1,2,3]] with the first query's third entry asked, K[1] made to differ from it."""
     trace = worked.single_head().edited({"blocks.0.k": {(0, 0, 0, 0): 0.0}})
     assert trace["blocks.0.scores"][0, 0].tolist() == [[0, 1, 2], [0, 1, 1], [0, 2, 3]]
-    question = quiz.Question("value", 0, 2, 2.0, 2.0)
-    assert quiz.judge_score(trace, 0, 0, 0, question, answer, 3) == verdict
+    question = questions.Question("value", 0, 2, 2.0, 2.0)
+    assert questions.judge_score(trace, 0, 0, 0, question, answer, 3) == verdict

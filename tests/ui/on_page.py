@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
 import re
@@ -13,14 +12,15 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
-from core import derive, live, sharing, toy, worked
+from core import derive, live, toy, worked
 from core.generation import GenerationStep, generate
 from core.model import decoder_of
+from core.stages.sharing import shared
 from core.toy import ToySizes
 from core.trace import NAMES, Trace, template
 from tests.waiting import LONGEST
-from ui import address
-from ui.stages import stage
+from ui.bench import address
+from ui.shell.syllabus import STAGES, stage
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
@@ -28,15 +28,7 @@ SCORES = "pages/attention/scores.py"
 MASK = "pages/attention/mask.py"
 
 
-def pages() -> list[str]:
-    """The page files that app.py lists, read without running it."""
-    for node in ast.parse((ROOT / "app.py").read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PAGES":
-            return [file for files in ast.literal_eval(node.value).values() for file in files]
-    raise AssertionError("app.py lists no PAGES")
-
-
-PAGES = pages()
+PAGES = [entry.page for entry in STAGES if (ROOT / entry.page).exists()]
 SHARING = "pages/attention/sharing.py"
 STEPPED = GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 
@@ -192,7 +184,7 @@ def on_screen(page: str, source: str, model: live.Live) -> OnScreen:
         trace = worked.single_head("causal")
     elif page == SHARING:  # one layer, with another number of KV heads where the example says so
         kv_heads = worked.OPENING_KV_HEADS.get(trace.source, trace.config.kv_heads)
-        trace = sharing.share(trace, int(parts.get("layer", "1")) - 1, kv_heads, "mean").trace
+        trace = shared.share(trace, int(parts.get("layer", "1")) - 1, kv_heads, "mean").trace
     if page in STEPPED:
         made = steps_of(trace, 2)[1]  # the first decode step
         assert made.trace is not None

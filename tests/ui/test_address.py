@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.trace import NAMES, registered
-from ui import address
-from ui.address import SCOPES, pack_edits, pack_pin, pack_window, unpack_edits, unpack_pin, unpack_window
+from ui.bench import address
+from ui.bench.address import SCOPES, pack_edits, pack_pin, pack_window, unpack_edits, unpack_pin, unpack_window
 
 NAMES_HERE = [name.format(l=layer) for name in NAMES for layer in (0, 3)]
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)

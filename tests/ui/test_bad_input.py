@@ -28,7 +28,8 @@ from tests.ui.on_page import (
     payloads,
 )
 from tests.waiting import LONGEST, until
-from ui import address, sources
+from ui import sources
+from ui.bench import address
 
 
 def test_sizes_that_do_not_divide_say_what_would_work_and_keep_the_last_good_numbers() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import SizeOutOfRange, WorkbenchError
 from core.live import errors
-from ui.errors import explain
+from ui.shell.errors import explain
 
 FOLDER = Path("models") / "mine"
 FAILURES: list[tuple[WorkbenchError, list[str]]] = [

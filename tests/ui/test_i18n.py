@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ui import i18n
+from ui.shell import i18n
 
 
 @pytest.mark.parametrize(("lang", "wanted"), [("en", "a, {b}, c"), ("zh", "a、{b}、c")])

@@ -12,7 +12,9 @@ from core.live import registry
 from core.live.errors import InstallFailed
 from core.live.install import Installation, Installer
 from tests.waiting import LONGEST, until
-from ui import errors, installing, sources
+from ui import sources
+from ui.furniture import installing
+from ui.shell import errors
 
 ROOT = Path(__file__).parents[2]
 COMMAND = "python -m pip install the-model"

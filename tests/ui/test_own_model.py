@@ -40,12 +40,12 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.setenv(registry.VARIABLE, str(folder))
     monkeypatch.setenv("TRANSFORMER_WORKBENCH_CACHE", str(tmp_path / "cache"))
     yield folder
-    sources._loader_of.clear()
+    sources._loaders.cache_clear()
 
 
 def loaded(name: str) -> None:
     """Wait until the server's loader of that model is done."""
-    until(lambda: sources._loader_of(name).progress() is None)
+    until(lambda: sources.loader_of(name).progress() is None)
 
 
 def test_a_chosen_checkpoint_gives_its_numbers(checkpoints: Path) -> None:

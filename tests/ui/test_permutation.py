@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from ui.permutation import LONGEST, pack_order, read_order, unpack_order
+from ui.components.permutation import LONGEST, pack_order, read_order, unpack_order
 
 
 def test_every_order_of_a_few_tokens_goes_there_and_back() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from core.live.model import MAX_CHARACTERS
 from core.toy import LIMITS
-from ui import address, state_file
-from ui.bench import SIZE_LETTERS
-from ui.state_file import State, from_json, to_json
+from ui.bench import address, state_file
+from ui.bench.limits import SIZE_LETTERS
+from ui.bench.state_file import State, from_json, to_json
 
 Q = "blocks.0.q"
 EDITS: address.ScopedEdits = {"toy": {Q: {(0, 0, 0, 0): 2.5}}}

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ui.theme import AXES, BACKGROUNDS, ROLES, format_significant, role_css
+from ui.shell.numbers import format_significant
+from ui.shell.theme import AXES, BACKGROUNDS, ROLES, role_css
 
 Vector = npt.NDArray[np.float64]
 

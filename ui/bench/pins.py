@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from ui.bench.limits import UNPINNED
+from ui.components.permutation import read_order
 from ui.equation import MAX_SIDE, Frame, Pin, read_pin, read_window
-from ui.permutation import read_order
 
 
 def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:

@@ -9,32 +9,48 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core import notation
 from core.live import registry
 from core.toy import ToySizes
 from core.trace import Index
-from ui import address, i18n
+from ui.bench import address
+from ui.bench.choices import (
+    AT,
+    BATCH,
+    BIAS,
+    CHAT,
+    DECIMALS_SHOWN,
+    EXAMPLE,
+    HEAD,
+    HIDDEN,
+    LANGUAGE,
+    LAYER,
+    MADE,
+    MASK,
+    MODEL,
+    NOTATION,
+    PRESENTER,
+    SEED,
+    SIZES,
+    SOURCE,
+    TEXT,
+    count_of,
+)
 from ui.bench.edits import all_edits, replaced
 from ui.bench.limits import (
-    CHOICES,
-    COUNTS,
     DEFAULT_DECIMALS,
     DEFAULT_SIZES,
     DEFAULT_TEXT,
     EXAMPLES,
-    FRACTIONS,
     LONGEST_ADDRESS,
     LONGEST_LINKED_TEXT,
-    NUMBERS,
-    SAVED,
     SIZE_LETTERS,
     SOURCES,
-    STEPS,
-    SWITCHES,
     UNPINNED,
 )
-from ui.bench.location import announce, arrived, drop, early, held, read_number, sound, write
-from ui.permutation import pack_order, unpack_order
+from ui.bench.location import announce, arrived, drop, unchecked, write
+from ui.bench.parameters import Choice, Whole, declared, meaning
+from ui.components.permutation import pack_order, unpack_order
+from ui.shell import i18n
 
 
 @dataclass(frozen=True)
@@ -69,17 +85,9 @@ class Bench:
 
 def begin(locale: str | None) -> list[str]:
     """Take over what the address says that we did not write; returns notices (codes) about what was dropped."""
-    notices: list[str] = []
-    for key, (known, default) in CHOICES.items():
-        fallback = i18n.from_locale(locale) if key == "lang" else default
-        if arrived(key):
-            value = st.query_params.get(key, "")
-            if value and value not in known:
-                notices.append("unknown_choice")
-            st.session_state[key] = value if value in known else fallback
-        st.session_state.setdefault(key, fallback)  # a browser may leave out a widget that it was not shown
-    if arrived("text"):
-        st.session_state["text"] = st.query_params.get("text") or DEFAULT_TEXT
+    notices = [code for choice in standing() for code in _take_over(choice, i18n.from_locale(locale))]
+    if arrived(TEXT.key):
+        TEXT.put(st.query_params.get(TEXT.key) or TEXT.default)
     if arrived("edits"):
         found = address.unpack_edits(st.query_params.get("edits", ""))
         st.session_state["_edits"] = found.edits
@@ -99,20 +107,46 @@ def begin(locale: str | None) -> list[str]:
         st.session_state["_order"] = unpack_order(raw)
         if raw and st.session_state["_order"] is None:
             notices.append("unknown_choice")
-    came = [key for key in (*NUMBERS, *FRACTIONS, *SWITCHES) if arrived(key)]
-    unsound = [key for key in came if not sound(key)]
-    for key in set(STEPS).intersection(came):
-        number = read_number(st.query_params.get(key, ""))
-        remember(key, None if number is None or key in unsound else int(number))
-    if unsound:
-        drop(unsound)
-        notices.append("unknown_choice")
+    for step in (MADE, AT):
+        if arrived(step.key):
+            remember(step.key, step.read(st.query_params.get(step.key, "")))
     if opened := recall("opened"):
         st.session_state.update(opened)
-        announce({key: value for key, value in opened.items() if key in NUMBERS})
+        bound = {parameter.key for parameter in declared("") if isinstance(parameter, Whole)}
+        announce({key: value for key, value in opened.items() if key in bound})
         remember("opened", None)
-    i18n.use(st.session_state["lang"], st.session_state["notation"])
+    i18n.use(LANGUAGE.value(), NOTATION.value())
     return notices
+
+
+def standing() -> list[Choice]:
+    """The choices that are taken over and written whether their widgets are drawn or not."""
+    return [one for one in declared("") if isinstance(one, Choice) and one.standing]
+
+
+def _take_over(choice: Choice, language: str) -> list[str]:
+    fallback = language if choice is LANGUAGE else choice.default
+    raw = st.query_params.get(choice.key, "")
+    found = choice.read(raw)
+    unknown = arrived(choice.key)
+    if unknown:
+        choice.put(fallback if found is None else found)
+    st.session_state.setdefault(choice.key, fallback)  # a browser may leave out a widget that it was not shown
+    return ["unknown_choice"] if unknown and raw and found is None else []
+
+
+def check(stage: str) -> list[str]:
+    """Drop what the address holds that no control of that stage's page can take, before one reads it; returns notices.
+    A key that only other pages have is held to what it means there."""
+    unsound = []
+    for key, raw in unchecked().items():
+        own = meaning(key, stage)
+        known = [one for one in ([own] if own else declared()) if one.key == key and not one.standing]
+        if raw and known and all(one.read(raw) is None for one in known):
+            unsound.append(key)
+    if unsound:
+        drop(unsound)
+    return ["unknown_choice"] if unsound else []
 
 
 def finish() -> None:
@@ -121,12 +155,8 @@ def finish() -> None:
     text = st.session_state.get("text", DEFAULT_TEXT)
     packed = address.pack_edits(all_edits())
     write({
-        "lang": st.session_state["lang"],
-        "source": st.session_state["source"] if st.session_state["source"] != SOURCES[0] else "",
-        "example": st.session_state["example"],
-        "bias": st.session_state["bias"],
-        "mask": st.session_state["mask"],
-        "notation": st.session_state["notation"] if st.session_state["notation"] != notation.DEFAULT else "",
+        **{choice.key: choice.value() if choice is LANGUAGE or choice.value() != choice.default else ""
+           for choice in standing()},
         "text": text if text != DEFAULT_TEXT and len(text) <= LONGEST_LINKED_TEXT else "",
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": address.pack_pin(pin) if isinstance(pin, dict) else pin or "",
@@ -137,43 +167,21 @@ def finish() -> None:
 
 def current(example: str = EXAMPLES[0], mask: str = "") -> Bench:
     """The bench as it stands; `example` and `mask` are what the page opens with while the learner has not chosen."""
-    state = st.session_state
-    chosen = state.get("example") or example
-    source = state.get("source", SOURCES[0])
+    chosen = EXAMPLE.value() or example
+    source = SOURCE.value()
     scope = {"worked": chosen, "toy": "toy"}.get(source, "")
-    sizes = ToySizes(**{name: int(state.get(letter, getattr(DEFAULT_SIZES, name)))
-                        for letter, name in SIZE_LETTERS.items()})
+    counted = count_of(MASK.value() or mask) or HIDDEN
     return Bench(
-        language=state.get("lang", i18n.DEFAULT), source=source, example=chosen,
-        text=state.get("text", DEFAULT_TEXT), seed=int(state.get("seed", 0)), sizes=sizes,
-        bias=state.get("bias") == "on", mask=state.get("mask") or mask,
-        hidden=early(*counted(state.get("mask") or mask)),
-        layer=int(state.get("layer", 1)) - 1, head=int(state.get("head", 1)) - 1, batch=int(state.get("b", 1)) - 1,
-        decimals=int(state.get("decimals", DEFAULT_DECIMALS)), presenter=bool(state.get("presenter", False)),
-        chat=bool(held("chat", False)),
-        edits=dict(sorted(all_edits().get(scope, {}).items())))
-
-
-def counted(mask: str) -> tuple[str, int]:
-    """The field that holds the number of such a mask, and what it opens with: keys in reach, or tokens at the end."""
-    key = "reach" if mask in ("window", "prefix") else "hidden"
-    return key, COUNTS[key]
-
-
-def count_of(mask: str, tokens: int) -> tuple[str, int, int, int]:
-    """The field for the number of such a mask over so many tokens: key, lowest, highest, what it opens with."""
-    key, opening = counted(mask)
-    return key, 1, tokens, opening
+        language=LANGUAGE.value(), source=source, example=chosen, text=TEXT.value(), seed=SEED.value(),
+        sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
+        bias=BIAS.value() == "on", mask=MASK.value() or mask, hidden=counted.value(), layer=LAYER.value() - 1,
+        head=HEAD.value() - 1, batch=BATCH.value() - 1, decimals=DECIMALS_SHOWN.value(), presenter=PRESENTER.value(),
+        chat=CHAT.value(), edits=dict(sorted(all_edits().get(scope, {}).items())))
 
 
 def chosen() -> dict[str, str | int]:
-    """What is chosen now of `SAVED`, defaults included."""
-    bench = current("")
-    sizes = {letter: getattr(bench.sizes, name) for letter, name in SIZE_LETTERS.items()}
-    found = {"source": bench.source, "example": bench.example, "text": bench.text, "bias": "on" if bench.bias else "",
-             "mask": bench.mask, **sizes, **{key: early(key, opening) for key, opening in COUNTS.items()},
-             "seed": bench.seed, "layer": bench.layer + 1, "head": bench.head + 1, "b": bench.batch + 1}
-    return {key: found[key] for key in SAVED}
+    """What is chosen now of what a state file carries, defaults included."""
+    return {one.key: one.value() for one in declared() if one.saved}
 
 
 def choose(choices: Mapping[str, str | int]) -> None:
@@ -183,7 +191,7 @@ def choose(choices: Mapping[str, str | int]) -> None:
 
 def model_name() -> str:
     """The live model that was chosen: the registered one, or an own checkpoint by its name."""
-    return str(st.session_state.get("model") or registry.DEFAULT)
+    return MODEL.value() or registry.DEFAULT
 
 
 def remember(key: str, value: Any) -> None:
@@ -205,13 +213,3 @@ def share_link() -> str:
         return ""
     too_long = len(link) > LONGEST_ADDRESS or len(address.pack_edits(all_edits())) > address.LONGEST_PARAMETER
     return "" if too_long else link
-
-
-def put(texts: Mapping[str, str]) -> None:
-    """Put texts into bound fields, by key, before these are drawn."""
-    st.session_state.update(texts)
-
-
-def set_text(text: str) -> None:
-    """Make this the text that the live model reads, before its field is drawn."""
-    st.session_state["text"] = text

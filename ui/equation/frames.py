@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ui.theme import AXES, ROLES
+from ui.shell.theme import AXES, ROLES
 
 MAX_SIDE = 128  # values per side that one frame may carry; more is sent as a window with offset and total
 

@@ -127,9 +127,3 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def tiny(write_gguf: WriteGGUF, cache: Path) -> Live:
     return live.load(write_gguf())
-
-
-@pytest.fixture(scope="session")
-def smollm() -> Live:
-    """SmolLM2-135M itself, from the user's own cache, where the app finds it too."""
-    return live.load()

@@ -1,0 +1,1 @@
+"""The embedding stage: looking rows up, and positions added to them."""

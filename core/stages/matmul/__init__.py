@@ -1,0 +1,1 @@
+"""The matrix product: which shapes may be multiplied."""

@@ -1,0 +1,1 @@
+"""The mixing stage: weights times values."""

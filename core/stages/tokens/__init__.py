@@ -1,0 +1,1 @@
+"""The tokens stage: from a text to ids."""

@@ -1,0 +1,1 @@
+"""Views in the browser besides the equation."""

@@ -1,0 +1,1 @@
+"""What pages are built of: header, strip, formula, sections, exercise, program, share, figures."""

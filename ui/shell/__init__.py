@@ -1,0 +1,1 @@
+"""What stands round every page: frame, sidebar, navigation, syllabus, languages, colours, numbers, errors."""

@@ -1,0 +1,60 @@
+"""What stands round every page: its styles, the sidebar, and what the page needs to know about where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from core.trace import NAMES
+from ui import bench as bench_module
+from ui import sources
+from ui.bench import Bench
+from ui.shell import sidebar
+from ui.shell.syllabus import Stage, stage
+from ui.shell.theme import AXES, role_css
+
+_CSS = (Path(__file__).parent / "page.css").read_text("utf-8")
+_AXIS_CSS = "".join(f".axis-{axis} {{ color: var(--axis-{axis}); }}\n" for axis in AXES)
+
+
+class Here(NamedTuple):
+    """The page that is shown, the pages that exist by slug, and notices about what the address held."""
+
+    stage: Stage
+    built: Mapping[str, Any]
+    dropped: Sequence[str]
+
+
+def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
+    """Draw the styles and the sidebar; called by app.py before the page runs."""
+    found = [*dropped, *bench_module.check(slug), *bench_module.recall("dropped", [])]
+    bench_module.remember("dropped", [])
+    bench_module.remember("here", Here(stage(slug), built, found))
+    st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
+    with st.sidebar:
+        sidebar.draw(stage(slug))
+
+
+def here() -> Here:
+    """Where the page is."""
+    place: Here = bench_module.recall("here")
+    return place
+
+
+def look() -> tuple[Bench, sources.Resolved]:
+    """The bench and the trace it selects, with edits made since the run began; for pages and their fragments.
+
+    Layer, head and batch entry are kept within what the trace has. An example that does not reach this stage is left
+    chosen, and the page shows its own instead.
+    """
+    page = here().stage
+    bench = bench_module.current(page.example, page.mask)
+    resolved = sources.resolve(bench)
+    if (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") not in resolved.trace:
+        bench = replace(bench, source="worked", example=page.example)
+        resolved = sources.resolve(bench)._replace(elsewhere=resolved.source)
+    return sources.within(bench, sources.extent(resolved.trace)), resolved

@@ -1,0 +1,80 @@
+// Alt+PageUp and Alt+PageDown follow the header's links to the previous and the next page. In the presenter's view
+// PageUp and PageDown alone do so too: these are the keys that a hand-held presenter sends. The long menu shows where
+// one is.
+const KEYS = { PageUp: (text) => text.startsWith("‹"), PageDown: (text) => text.endsWith("›") };
+// Where these keys have a meaning of their own.
+const BUSY =
+  "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=slider], [role=listbox], [role=dialog] *";
+
+function linkOf(key) {
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".st-key-page-header a"));
+  return [...links].find((link) => KEYS[key](link.textContent.trim()));
+}
+
+function onKey(event) {
+  const { key, altKey, ctrlKey, metaKey, shiftKey, repeat, defaultPrevented } = event;
+  if (!Object.hasOwn(KEYS, key) || ctrlKey || metaKey || shiftKey || repeat || defaultPrevented) return;
+  if (!altKey && !/** @type {HTMLInputElement} */ (document.querySelector(".st-key-presenter input"))?.checked) return;
+  const link = linkOf(key);
+  if (!link || event.composedPath()[0].matches?.(BUSY)) return;
+  event.preventDefault();
+  link.click();
+}
+
+// Streamlit makes an entry of the browser's history of every change of the address. Two kinds change the present entry
+// instead, and what it takes out of the address just before it follows a link changes nothing. What the app writes right after a link was followed, to an address without a language, belongs to the entry
+// of that link: one Back then leads away. And the steps of a run are too many to be walked back through.
+const STEPS = ["made", "at"];
+
+function withoutSteps(address) {
+  const url = new URL(address, location.href);
+  for (const key of STEPS) url.searchParams.delete(key);
+  url.searchParams.sort();
+  return url.href;
+}
+
+function keepHistoryShort() {
+  if (Object.hasOwn(history, "pushState")) return;
+  history.pushState = (state, title, url) => {
+    const to = new URL(url, location.href), samePage = to.pathname === location.pathname;
+    const hadLanguage = new URLSearchParams(location.search).has("lang");
+    if (samePage && hadLanguage && !to.searchParams.has("lang")) return;
+    const followed = samePage && !hadLanguage;
+    const joins = followed || withoutSteps(url) === withoutSteps(location.href);
+    History.prototype[joins ? "replaceState" : "pushState"].call(history, state, title, url);
+  };
+}
+
+// A formula or a table that is too wide for its place scrolls there, and not every browser lets keys reach such a place.
+const WIDE = ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table";
+const SOON = 200;
+let waiting;
+
+function reachSoon() {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(WIDE))) {
+      const scrolls = place.scrollWidth > place.clientWidth;
+      if (scrolls === place.hasAttribute("tabindex")) continue;
+      if (scrolls) place.tabIndex = 0;
+      else place.removeAttribute("tabindex");
+    }
+  }, SOON);
+}
+
+const changes = new MutationObserver(reachSoon);
+
+export default function () {
+  keepHistoryShort();
+  document.addEventListener("keydown", onKey); // the same function: added once, however often this runs
+  document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
+  changes.observe(document.body, { childList: true, subtree: true });
+  globalThis.addEventListener("resize", reachSoon);
+  reachSoon();
+  return () => {
+    document.removeEventListener("keydown", onKey);
+    globalThis.removeEventListener("resize", reachSoon);
+    changes.disconnect();
+  };
+}

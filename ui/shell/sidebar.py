@@ -1,0 +1,95 @@
+"""The sidebar: what is looked at, chosen once and kept on every page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import notation, worked
+from core.live import registry
+from core.live.model import MAX_TRACE_TOKENS
+from core.live.registry import DEFAULT
+from ui import bench as bench_module
+from ui import sources
+from ui.bench import choices
+from ui.bench.limits import DECIMALS, SIZE_LETTERS
+from ui.shell import i18n
+from ui.shell.i18n import _
+from ui.shell.syllabus import Stage
+from ui.sources import LIVE_NAME, Extent
+
+
+def draw(stage: Stage) -> None:
+    """Draw the controls of a page."""
+    choices.LANGUAGE.draw(st.segmented_control, _("Language"), i18n.languages(), default=i18n.current(), required=True,
+                          label_visibility="collapsed")
+    source = choices.SOURCE.draw(
+        st.segmented_control, _("Numbers from"), {"worked": _("Worked"), "toy": _("Toy"), "live": _("Live")},
+        required=True)
+    if source == "worked":
+        _worked(stage.example)
+    elif source == "toy":
+        _toy()
+    else:
+        _live(sources.LONGEST_CONTEXT if stage.prompted else MAX_TRACE_TOKENS)
+    _place(sources.reach(bench_module.current(stage.example), prompted=stage.prompted))
+    _display()
+
+
+def _worked(example: str) -> None:
+    labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
+              "block_shared": _("The same block, one KV head"),
+              "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
+              "rope_pairs": _("Four pairs that turn, positions {positions}").format(
+                  positions=" ".join(map(str, worked.ROPE_POSITIONS))),
+              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
+              "grouped": _("Four query heads")}
+    choices.EXAMPLE.select(_("Example"), labels, opening=example)
+    origins = {"single_head": "D0 §6", "d3_lab": _("{section}, one row; the others are ours").format(section="D3 §3"),
+               "rope_pairs": _("{section}; Q, K and V are ours").format(section="D1 §8"),
+               "word_order": _("{section}; the numbers are ours").format(section="D1 §7")}
+    st.caption(_("From: {origin}.").format(origin=origins.get(bench_module.current(example).example, _("this app"))))
+
+
+def _toy() -> None:
+    st.caption(_("Random weights of your sizes; the same seed gives the same numbers."))
+    columns = st.columns(2)
+    for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
+        choices.SIZES[letter].draw(_size_label(SIZE_LETTERS[letter], letter), where=columns[place % 2])
+    choices.SEED.draw(_("Seed"))
+
+
+def _size_label(name: str, letter: str) -> str:
+    words = {"batch": _("batch"), "tokens": _("tokens"), "width": _("width"), "heads": _("query heads"),
+             "kv_heads": _("KV heads"), "ffn_width": _("FFN width"), "vocab": _("vocabulary"), "layers": _("layers")}
+    return f"{i18n.axis(letter)} · {words[name]}"
+
+
+def _live(limit: int) -> None:
+    st.text_area(_("Your sentence"), key="text", height=100, persist_state="session",
+                 help=_("Up to {limit} tokens. Press Ctrl+Enter to apply.").format(limit=limit))
+    models = {DEFAULT: LIVE_NAME} | {name: name for name in sorted(registry.own())}
+    if len(models) > 1:
+        choices.MODEL.draw(st.selectbox, _("Model"), models, default=DEFAULT, persist_state="session")
+    st.caption(_("{model}: a real model, its weights dequantised from a four-bit file.").format(model=LIVE_NAME)
+               if bench_module.model_name() == DEFAULT else _("A checkpoint of your own, computed in float32."))
+
+
+def notations() -> dict[str, str]:
+    """Code of each notation to its name, with some of its letters."""
+    return {code: f"{name} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
+            for code, name in notation.NOTATIONS.items()}
+
+
+def _place(extent: Extent) -> None:
+    """Layer, head and batch entry, as far as there is a choice."""
+    for label, place, count in ((_("Layer"), choices.LAYER, extent.layers), (_("Head"), choices.HEAD, extent.heads),
+                                (_("Batch entry"), choices.BATCH, extent.batch)):
+        if count > 1:
+            place.draw(_("{what} (of {count})").format(what=label, count=count), high=count)
+
+
+def _display() -> None:
+    st.divider()
+    choices.NOTATION.draw(st.selectbox, _("Letters of"), notations(),
+                          help=_("The same things under other names, everywhere in the app. The map lists them."))
+    choices.DECIMALS_SHOWN.notch(_("Decimals"), DECIMALS)

@@ -1,0 +1,49 @@
+"""Where the facts come from, and where to read on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ui.shell.i18n import N_
+
+
+class Reading(NamedTuple):
+    """A source: authors and year, title, address, and what it is good for (an English text for `_()`)."""
+
+    who: str
+    title: str
+    address: str
+    use: str
+
+
+# The documents that the course is built from: letter, title and what each is about (English texts for `_()`).
+DOCUMENTS: Sequence[tuple[str, str, str]] = (
+    ("D0", N_("Matrices and dimensions of the Transformer, in full"),
+     N_("every matrix from token ids to logits, prefill, decode and cache")),
+    ("D1", N_("A quick start into the Transformer architecture"),
+     N_("from text to a decoder block, MHA, GQA, MQA and RoPE")),
+    ("D3", N_("Attention, worked by hand with three tokens"),
+     N_("attention put back into the network, and how to read code by shapes")),
+)
+READINGS: Sequence[Reading] = (
+    Reading("Vaswani et al., 2017", "Attention Is All You Need", "https://arxiv.org/abs/1706.03762",
+            N_("scaled dot-product attention, heads, positions, encoder and decoder")),
+    Reading("PyTorch", "scaled_dot_product_attention",
+            "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
+            N_("the function's signature, shapes and what its mask means")),
+    Reading("Hugging Face", "Attention backends", "https://huggingface.co/docs/transformers/attention_interface",
+            N_("how a library chooses between implementations, and what that means for masks")),
+    Reading("Su et al., 2021", "RoFormer: Enhanced Transformer with Rotary Position Embedding",
+            "https://arxiv.org/abs/2104.09864", N_("rotary positions")),
+    Reading("Shazeer, 2019", "Fast Transformer Decoding: One Write-Head is All You Need",
+            "https://arxiv.org/abs/1911.02150", N_("one key and value head for all query heads")),
+    Reading("Ainslie et al., 2023", "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head "
+            "Checkpoints", "https://arxiv.org/abs/2305.13245", N_("groups of query heads that share keys and values")),
+    Reading("Zhang and Sennrich, 2019", "Root Mean Square Layer Normalization", "https://arxiv.org/abs/1910.07467",
+            N_("the norm without a mean")),
+    Reading("Shazeer, 2020", "GLU Variants Improve Transformer", "https://arxiv.org/abs/2002.05202",
+            N_("gated feed-forward networks")),
+    Reading("Dao et al., 2022", "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
+            "https://arxiv.org/abs/2205.14135", N_("the same result with fewer bytes moved")),
+)
