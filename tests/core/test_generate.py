@@ -104,7 +104,7 @@ def test_each_step_says_what_it_computed_and_what_it_reused(window: int | None) 
         assert step.reused_rows == {"q": 0, "k": held, "v": held}
         assert step.shapes == {"q": (2, 6, n, 4), "k": (2, 2, held + n, 4), "v": (2, 2, held + n, 4),
                                "scores": (2, 6, n, held + n)}
-        assert 0 < step.seconds < 60
+        assert step.seconds >= 0
         assert step.trace is None
     assert [step.token is None for step in steps] == [True, True, False, False, False, False]
     assert [step.sampling is None for step in steps] == [True, True, False, False, False, False]
