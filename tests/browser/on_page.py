@@ -351,3 +351,15 @@ def check_pointing(
             symbol=frame.symbol, i=place[1] + 1, j=place[2] + 1, value=full_value(value))
         assert STRINGS["full"].format(value=re.sub("^-", "−", full_value(value))) in seen["notes"]
     return len(said)
+
+
+def swept(page: Page, nth: int = 0) -> list[dict[str, Any]]:
+    """What pointing at each cell of the nth equation says and lights."""
+    settled(page)
+    found: list[dict[str, Any]] = page.evaluate(SWEEP, nth)
+    return found
+
+
+def places(cells: list[list[Any]]) -> set[tuple[Any, ...]]:
+    """Cells (frame, row, column) that were lit."""
+    return {tuple(place) for place in cells}

@@ -89,6 +89,16 @@ def shown(at: AppTest, name: str, key: int = 0) -> np.ndarray:
     return values(frame).T if frame["transposed"] else values(frame)
 
 
+def frames(at: Any, key: int = 0) -> dict[str, np.ndarray]:
+    """The numbers of an equation's frames by name."""
+    return {frame["name"]: values(frame) for frame in payloads(at)[key]["frames"]}
+
+
+def flat(array: Any) -> np.ndarray:
+    """A tensor (n, m, w) with its matrices one below another."""
+    return np.asarray(array).reshape(-1, array.shape[-1])
+
+
 def expected(trace: Trace, frame: dict[str, Any], batch: int, head: int) -> np.ndarray:
     """The part of the trace that the frame says it shows."""
     matrix = derive.slice_of(trace, frame["name"], batch, head).numpy()
@@ -139,6 +149,15 @@ def scope(name: str, **cells: dict[tuple[int, ...], float]) -> str:
 TOY = {"source": "toy", "B": "2", "T": "5", "D": "12", "H": "3", "Hkv": "1", "L": "3", "seed": "7", "layer": "2",
        "head": "3", "b": "2"}
 TOY_SIZES = ToySizes(batch=2, tokens=5, width=12, heads=3, kv_heads=1, layers=3)
+MANY = {"source": "toy", "B": "2", "T": "5", "D": "16", "H": "8", "Hkv": "4", "L": "2", "layer": "2", "b": "2",
+        "head": "4", "seed": "3"}
+
+
+def many() -> Trace:
+    """The trace of `MANY`."""
+    return toy.toy(ToySizes(batch=2, tokens=5, width=16, heads=8, kv_heads=4, layers=2), 3)
+
+
 SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
     "single_head": ({"example": "single_head"}, (0, 0)),
     "block": ({"example": "block", "head": "2"}, (0, 1)),

@@ -16,7 +16,7 @@ from core.errors import ShapeError
 from core.trace import Trace
 
 
-class Stages(NamedTuple):
+class SplitMerge(NamedTuple):
     """The numbers of `before` (T, H·Dh) on their way: `reshaped` (T, H, Dh) cuts each row; `split` (H, T, Dh) puts the
     heads first; `merged` (T, H·Dh) is the way back, equal to `before`. `viewed` (H, T, Dh) is the mistake: the same
     memory read in the shape of `split`, without the transpose.
@@ -29,23 +29,23 @@ class Stages(NamedTuple):
     viewed: Tensor
 
 
-def stages(before: Tensor, heads: int) -> Stages:
-    """Carry before (T, H·Dh) through all stages. Raises ShapeError where its columns do not divide."""
+def split_and_merge(before: Tensor, heads: int) -> SplitMerge:
+    """before (T, H·Dh) in each shape on its way into heads and back. Raises ShapeError where it does not divide."""
     split = ops.split_heads(before, heads)  # (H, T, Dh)
     reshaped = split.transpose(0, 1)  # (T, H, Dh)
-    return Stages(before, reshaped, split, ops.merge_heads(split), before.contiguous().view(split.shape))
+    return SplitMerge(before, reshaped, split, ops.merge_heads(split), before.contiguous().view(split.shape))
 
 
-class IndexMap(Stages):
+class IndexMap(SplitMerge):
     """Where each number comes from, as its flat place in `before`: token · H·Dh + column, from 0."""
 
     def origin(self, place: int) -> tuple[int, int]:
         """(token, column) in `before` of a flat place, from 0."""
         return divmod(place, self.before.shape[1])
 
-    def tokens(self, stage: Tensor) -> Tensor:
-        """Of each cell of a stage, the token that its number belongs to."""
-        return stage // self.before.shape[1]
+    def tokens(self, places: Tensor) -> Tensor:
+        """Of each cell of one of the shapes, the token that its number belongs to."""
+        return places // self.before.shape[1]
 
     def mixed(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
         """For each head and row of `viewed`, the tokens whose numbers stand in it; right would be the row's own."""
@@ -61,7 +61,7 @@ def index_map(tokens: int, heads: int, head_dim: int) -> IndexMap:
     if min(tokens, heads, head_dim) < 1:
         raise ShapeError("there is at least one token, head and column", sizes=(tokens, heads, head_dim))
     before = torch.arange(tokens * heads * head_dim).reshape(tokens, heads * head_dim)  # (T, H·Dh)
-    return IndexMap(*stages(before, heads))
+    return IndexMap(*split_and_merge(before, heads))
 
 
 def after(token: int, column: int, head_dim: int) -> tuple[int, int, int]:

@@ -271,9 +271,9 @@ def test_the_programs_give_the_pages_numbers(kind: str, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("kind", TRACES)
-def test_the_stages_carry_the_numbers_of_q(kind: str) -> None:
+def test_each_shape_holds_the_numbers_of_q(kind: str) -> None:
     trace = TRACES[kind]()
-    found = index_map.stages(trace["blocks.0.q_proj"][0], trace.config.heads)
+    found = index_map.split_and_merge(trace["blocks.0.q_proj"][0], trace.config.heads)
     before = trace["blocks.0.q_proj"][0].numpy()
     cut = before.reshape(len(before), trace.config.heads, -1)
     np.testing.assert_array_equal(found.reshaped.numpy(), cut)

@@ -33,13 +33,13 @@ def side_by_side(view: View, id: str, name: str, *, told: bool = True, **more: A
                    cols=replace(frame.cols, labels=names, index="c", band=config.head_dim))
 
 
-def _stages(view: View) -> index_map.Stages:
-    return index_map.stages(view.trace[view.name("q_proj")][view.batch], view.trace.config.heads)
+def _split(view: View) -> index_map.SplitMerge:
+    return index_map.split_and_merge(view.trace[view.name("q_proj")][view.batch], view.trace.config.heads)
 
 
 def split(view: View) -> tuple[list[Frame], list[Rule]]:
     """Q [T, H·Dh] → reshape [T, H, Dh] → transpose [H, T, Dh]."""
-    found, config, tokens = _stages(view), view.trace.config, view.trace.sizes["T"]
+    found, config, tokens = _split(view), view.trace.config, view.trace.sizes["T"]
     frames = [
         side_by_side(view, "before", view.name("q_proj"), editable=True),
         stack(view, "reshaped", found.reshaped, ("T", "H", "Dh"), label=i18n.symbol("q"), role="query",
@@ -52,7 +52,7 @@ def split(view: View) -> tuple[list[Frame], list[Rule]]:
 
 def viewed(view: View) -> tuple[list[Frame], list[Rule]]:
     """The same Q read as [H, T, Dh] without the transpose, beside what is right; each wrong row says whose it is."""
-    found, config, tokens = _stages(view), view.trace.config, view.trace.sizes["T"]
+    found, config, tokens = _split(view), view.trace.config, view.trace.sizes["T"]
     labels = names(view, "T", tokens)
     mixed = index_map.index_map(tokens, config.heads, config.head_dim).mixed()
     notes = tuple("" if held == (place,) else _("from {token}").format(token=", ".join(labels[one] for one in held))
