@@ -12,8 +12,10 @@ import pytest
 
 from core import snippets_heads, worked
 from core.programs import Program
+from core.stage import At
+from core.stages import matmul
 from core.stages.embedding import programs as embedding_programs
-from core.stages.matmul import practice, product
+from core.stages.matmul import product
 from core.stages.order import programs as order_programs
 from core.stages.order import reorder
 from core.stages.rope import programs as rope_programs
@@ -36,8 +38,8 @@ PROGRAMS: dict[str, Program] = {
         "sharing": snippets_heads.sharing(trace, 0), "rope": rope_programs.rope(turned, 0),
         "embedding": embedding_programs.embedding(trace),
         "order": reordered(trace),
-        "matmul": practice.program(product.numbers((4, len(trace.tokens)), 0),
-                                          product.numbers((len(trace.tokens), 32), 1)),
+        "matmul": matmul.program(At(trace), operands=(product.numbers((4, len(trace.tokens)), 0),
+                                                      product.numbers((len(trace.tokens), 32), 1))),
     }.items()}
 
 

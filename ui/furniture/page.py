@@ -81,7 +81,8 @@ class Page(Generic[S]):
     is drawn when they are known, `predict` (the question), `look_for` (sentences), `sections`, `checks`, `tail`.
 
     Where `complete` says no, there is nothing to ask and to say, and only the equation and the checks are drawn.
-    `sizes` are those of the strip where they are not the trace's. `fragment` runs the interactive part, by default as
+    `sizes` are those of the strip where they are not the trace's. A page that shows no number of the trace says nothing
+    of `edits`. `fragment` runs the interactive part, by default as
     one fragment; `apart` are sections with controls of their own, each a fragment, below it.
     """
 
@@ -100,6 +101,7 @@ class Page(Generic[S]):
     header: Callable[[], None] | None = None
     fragment: Callable[[Callable[[], None]], None] | None = None
     apart: Sequence[Section[S]] = ()
+    edits: bool = True
 
 
 PREDICT = N_("Predict, then reveal")
@@ -152,7 +154,8 @@ def _below(page: Page[Any], subject: Subject) -> None:
     """What stands under the equation, but for the checks."""
     if page.predict is not None and subject.exercise is not None:
         folded(_(PREDICT), "predict", lambda: page.predict and page.predict(subject))
-    notices.edit_notices(subject.resolved)
+    if page.edits:
+        notices.edit_notices(subject.resolved)
     if page.look_for is not None:
         prose.look_for(page.look_for(subject))
     for section in page.sections:

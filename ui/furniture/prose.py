@@ -11,7 +11,9 @@ from ui.shell.i18n import _
 
 
 def look_for(sentences: Sequence[str]) -> None:
-    """What to look for, in sentences built from the values on screen."""
+    """What to look for, in sentences built from the values on screen; nothing where there are none."""
+    if not sentences:
+        return
     st.subheader(_("What to look for"), anchor=False)
     points(sentences)
 
