@@ -15,13 +15,14 @@ JOBS ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
+DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 PIP  := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test lint types check-translations bench translations clean
+.PHONY: help run test lint types js check-translations bench translations clean
 
 help:
 	@echo "make run            start the app on http://$(HOST):$(PORT)   (HOST=0.0.0.0 opens it to the network)"
-	@echo "make test           every check: ruff, mypy, translations, pytest"
+	@echo "make test           every check: ruff, mypy, deno, translations, pytest"
 	@echo "make translations   bring the catalogues under locale/ up to date with the code"
 	@echo "make bench          the benchmarks, as tables"
 	@echo "make clean          remove .venv and the tools' caches"
@@ -54,15 +55,22 @@ run: $(VENV)/.runtime $(VENV)/.model
 
 # What failed is run once more by itself: browser tests share the cores with one another, and a page that was starved of
 # them can miss its time. What is broken fails again.
-test: lint types check-translations $(VENV)/.model
+test: lint types js check-translations $(VENV)/.model
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST) || \
 	{ [ $$? -eq 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PYTEST); }
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .
+	$(DENO) fmt --check
+	$(DENO) lint
 
 types: $(VENV)/.dev
 	$(BIN)/python -m mypy
+
+# What the browser runs, checked and tested without one. Nothing is fetched: only files of this repository are imported.
+js: $(VENV)/.dev
+	$(DENO) check ui tests/js
+	$(DENO) test --no-remote --allow-read=tests tests/js
 
 check-translations: $(VENV)/.dev
 	$(BIN)/python scripts/translations.py check

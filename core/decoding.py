@@ -32,6 +32,12 @@ def carried(trace: Trace, layer: int) -> list[Carried]:
     return [Carried(name, tuple(trace[name].shape), appended.get(name, "")) for name in names]
 
 
+def cached_rows(trace: Trace, layer: int) -> int:
+    """Rows of K that a pass read from the cache, for each text and KV head; 0 in a pass without one."""
+    name = f"blocks.{layer}.k_past"
+    return trace[name].shape[2] if name in trace else 0
+
+
 def left_for_next(trace: Trace, after: Trace, layer: int) -> float:
     """The largest difference between the rows of K and V that a step had after appending and those that the next one
     read from the cache; 0 when they are the same numbers."""

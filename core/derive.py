@@ -18,9 +18,6 @@ from core import rope
 from core.errors import UnknownName
 from core.trace import Index, Trace
 
-# Which axis a product sums over.
-CONTRACTED = {"score": "Dh", "mix": "Tk", "unembed": "D"}
-
 
 class Rule(NamedTuple):
     """How `name` is made. `contracted` is the axis that a product sums over; `constants` the fixed numbers in it."""
@@ -59,29 +56,20 @@ def rule(trace: Trace, name: str) -> Rule:
     step = trace.steps.get(name)
     if step is None or any(read not in trace for read in step.reads):
         raise UnknownName(name, list(trace.steps))
-    contracted = CONTRACTED.get(step.op)
-    if step.op == "project":
-        contracted = trace.axes(step.reads[1])[0]
-    constants: dict[str, float] = {}
-    if step.op == "scale":
-        factor = trace.scales.get(trace.layer_of(name))
-        constants["divisor"] = math.sqrt(trace.config.head_dim) if factor is None else 1.0 / factor
-    if step.op in ("norm", "head_norm"):
-        constants["eps"] = trace.config.norm_eps
-    if step.op == "append":
-        constants["past"] = trace[step.reads[0]].shape[2]
-    return Rule(name, step.op, step.reads, contracted, constants)
+    how = OPERATIONS[step.op]
+    return Rule(name, step.op, step.reads, how.contracted(trace, step.reads), how.constants(trace, name))
 
 
 def cell(trace: Trace, name: str, index: Index) -> Cell:
     """The numbers behind one entry; `index` is the full index into the tensor, from 0. An edited entry has a value
     that its total does not give: that is what editing a computed number means."""
     how = rule(trace, name)
-    terms, total = _DERIVERS.get(how.op, _elementwise)(trace, how, tuple(index))
+    terms, total = OPERATIONS[how.op].terms(trace, how, tuple(index))
     return Cell(how, tuple(index), terms, total, float(trace[name][tuple(index)]))
 
 
 Terms = tuple[tuple[Factor, ...], ...]
+_Terms = Callable[[Trace, Rule, Index], tuple[Terms, float]]
 
 
 def _factor(trace: Trace, name: str, *index: int) -> Factor:
@@ -208,30 +196,83 @@ def _rotate(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
         (_factor(trace, x, batch, head, token, partner), Factor("sin", (token, pair), sine))))
 
 
-def _elementwise(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
-    factors = tuple(_factor(trace, name, *index) for name in how.operands)
-    if how.op in ("add", "copy"):
-        return _sum_of_products(tuple((factor,) for factor in factors))
-    if how.op == "multiply":
-        return _sum_of_products((factors,))
-    return (factors,), _activation(how.op, factors[0].value)
+def _factors(trace: Trace, how: Rule, index: Index) -> tuple[Factor, ...]:
+    return tuple(_factor(trace, name, *index) for name in how.operands)
 
 
-def _activation(op: str, x: float) -> float:
-    """The activations in float64 scalars, on their own rather than through `core.feed_forward`."""
-    functions: dict[str, Callable[[float], float]] = {
-        "relu": lambda x: max(x, 0.0),
-        "gelu": lambda x: 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0))),
-        "gelu_tanh": lambda x: 0.5 * x * (1.0 + math.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))),
-        "silu": lambda x: x / (1.0 + math.exp(-x)) if x > -700 else 0.0,
-    }
-    return functions[op](x)
+def _add(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
+    return _sum_of_products(tuple((factor,) for factor in _factors(trace, how, index)))
 
 
-_DERIVERS: dict[str, Callable[[Trace, Rule, Index], tuple[Terms, float]]] = {
-    "project": _project, "unembed": _unembed, "score": _score, "mix": _mix, "scale": _scale, "mask": _mask,
-    "softmax": _softmax, "norm": _norm, "head_norm": _norm, "split_heads": _split, "split_kv_heads": _split,
-    "merge_heads": _merge, "lookup": _lookup, "rotate": _rotate, "append": _append,
+def _multiply(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
+    return _sum_of_products((_factors(trace, how, index),))
+
+
+def _activation(function: Callable[[float], float]) -> _Terms:
+    """An activation in float64 scalars, on its own rather than through `core.feed_forward`."""
+    def terms(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
+        factors = _factors(trace, how, index)
+        return (factors,), function(factors[0].value)
+    return terms
+
+
+def _no_axis(trace: Trace, reads: tuple[str, ...]) -> str | None:
+    return None
+
+
+def _no_constants(trace: Trace, name: str) -> dict[str, float]:
+    return {}
+
+
+def _rows_of_weight(trace: Trace, reads: tuple[str, ...]) -> str:
+    return trace.axes(reads[1])[0]
+
+
+def _divisor(trace: Trace, name: str) -> dict[str, float]:
+    factor = trace.scales.get(trace.layer_of(name))
+    return {"divisor": math.sqrt(trace.config.head_dim) if factor is None else 1.0 / factor}
+
+
+def _eps(trace: Trace, name: str) -> dict[str, float]:
+    return {"eps": trace.config.norm_eps}
+
+
+def _past(trace: Trace, name: str) -> dict[str, float]:
+    return {"past": trace[trace.steps[name].reads[0]].shape[2]}
+
+
+class Operation(NamedTuple):
+    """How an operation's cells come about, the axis it sums over (by what it reads), its constants (by its name)."""
+
+    terms: _Terms
+    contracted: Callable[[Trace, tuple[str, ...]], str | None] = _no_axis
+    constants: Callable[[Trace, str], dict[str, float]] = _no_constants
+
+
+OPERATIONS: dict[str, Operation] = {
+    "project": Operation(_project, _rows_of_weight),
+    "unembed": Operation(_unembed, lambda trace, reads: "D"),
+    "score": Operation(_score, lambda trace, reads: "Dh"),
+    "mix": Operation(_mix, lambda trace, reads: "Tk"),
+    "scale": Operation(_scale, constants=_divisor),
+    "mask": Operation(_mask),
+    "softmax": Operation(_softmax),
+    "norm": Operation(_norm, constants=_eps),
+    "head_norm": Operation(_norm, constants=_eps),
+    "split_heads": Operation(_split),
+    "split_kv_heads": Operation(_split),
+    "merge_heads": Operation(_merge),
+    "append": Operation(_append, constants=_past),
+    "lookup": Operation(_lookup),
+    "rotate": Operation(_rotate),
+    "add": Operation(_add),
+    "copy": Operation(_add),
+    "multiply": Operation(_multiply),
+    "relu": Operation(_activation(lambda x: max(x, 0.0))),
+    "gelu": Operation(_activation(lambda x: 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0))))),
+    "gelu_tanh": Operation(_activation(
+        lambda x: 0.5 * x * (1.0 + math.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))))),
+    "silu": Operation(_activation(lambda x: x / (1.0 + math.exp(-x)) if x > -700 else 0.0)),
 }
 
 

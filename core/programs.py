@@ -105,6 +105,8 @@ def _literal(name: str, array: np.ndarray) -> str:
 
 
 def _nested(array: np.ndarray, indent: int) -> str:
+    if array.ndim == 0:
+        return _number(array.reshape(1)[0])
     margin = " " * (indent + 1)
     if array.ndim == 1:
         row = ", ".join(_number(value) for value in array)
@@ -145,7 +147,7 @@ def projections(trace: Trace, layer: int) -> Program:
     return program_of("projections", inputs, body)
 
 
-def mixing(trace: Trace, layer: int) -> Program:
+def attention(trace: Trace, layer: int) -> Program:
     """The whole head in a few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
     config, block = trace.config, f"blocks.{layer}."
     q, k = trace.steps[block + "scores"].reads
@@ -173,53 +175,3 @@ def mixing(trace: Trace, layer: int) -> Program:
              *edited_lines(trace, block + "weights", "weights"), "result = weights @ v  # (B, H, Tq, Dh)",
              *edited_lines(trace, block + "context", "result"), "print(result)"]
     return program_of("mixing", inputs, body)
-
-
-def decode(trace: Trace, layer: int) -> Program:
-    """One step of attention on top of a cache: the new rows are appended, and the new queries read all of them; AV
-    (B, H, Tq, Dh). The mask is aligned at the end."""
-    block = f"blocks.{layer}."
-    q = trace.steps[block + "scores"].reads[0]
-    inputs, rows = {"q_new": trace[q]}, trace[q].shape[2]
-    held = trace[block + "k_past"].shape[2]
-    for letter in "kv":
-        past, new = trace.steps[f"{block}{letter}_all"].reads
-        inputs |= ({f"{letter}_past": trace[past].float()} if held else {}) | {f"{letter}_new": trace[new]}
-    group = trace.config.group
-    body = ["# q_new (B, H, Tq, Dh), k_new and v_new (B, Hkv, Tq, Dh): the rows of this step"]
-    if held:
-        body += ["# k_past and v_past (B, Hkv, Tk - Tq, Dh): the rows from the cache",
-                 "k = torch.cat((k_past, k_new), dim=2)  # (B, Hkv, Tk, Dh): what the cache holds after this step",
-                 "v = torch.cat((v_past, v_new), dim=2)"]
-    else:
-        body += ["k, v = k_new, v_new  # the cache was empty"]
-    if group > 1:
-        body += [f"{x} = {x}.repeat_interleave({group}, dim=1)  # (B, H, Tk, Dh)" for x in "kv"]
-    body += [f"scaled = q_new @ k.mT / math.sqrt({trace.config.head_dim})  # (B, H, Tq, Tk)"]
-    mask = trace["mask"]
-    if bool((mask != 0).any()):
-        if mask.shape[:2] == (1, 1) and torch.equal(mask[0, 0].cpu(), ops.causal_mask(rows, held + rows)):
-            body.append(f"allowed = torch.ones({rows}, {held + rows}).tril(diagonal={held})  # aligned at the end: "
-                        f"query i reads keys 0 to {held} + i")
-        else:
-            inputs["allowed"] = (mask == 0).long()
-        body.append("scaled = scaled.masked_fill(allowed == 0, -math.inf)")
-    body += ["result = scaled.softmax(dim=-1) @ v  # (B, H, Tq, Dh)", "print(result)"]
-    return program_of("decode", inputs, body)
-
-
-def cache(trace: Trace, layer: int) -> Program:
-    """Filling a cache row by row: memory for all rows is taken at once, and each pass writes behind a counter; K and V
-    of a layer in `result` (2, B, Hkv, T, Dh)."""
-    block = f"blocks.{layer}."
-    inputs = {letter: trace[f"{block}{letter}_all"].float() for letter in "kv"}
-    batch, heads, rows, width = inputs["k"].shape
-    config = trace.config
-    body = ["# k, v (B, Hkv, T, Dh): the rows in the order in which they were computed",
-            f"store = torch.zeros(2, {batch}, {heads}, {rows}, {width})  # one layer; the model has {config.layers}",
-            f"for t in range({rows}):  # the prompt's rows may also be written at once",
-            "    store[0, :, :, t], store[1, :, :, t] = k[:, :, t], v[:, :, t]",
-            f"per_token = 2 * {config.layers} * {batch} * {heads} * {width} * store.element_size()",
-            f"assert {config.layers} * store.nbytes == per_token * {rows}  # 2 L B T Hkv Dh s",
-            "result = store", "print(result)"]
-    return program_of("cache", inputs, body)

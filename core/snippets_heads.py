@@ -50,7 +50,7 @@ def sharing(trace: Trace, layer: int) -> Program:
     with: then it is the program of the mixing page."""
     config, block = trace.config, f"blocks.{layer}."
     if any(block + name in trace.edits for name in ("scores", "scaled", "masked", "weights", "context")):
-        return programs.mixing(trace, layer)
+        return programs.attention(trace, layer)
     q, k = trace.steps[block + "scores"].reads
     inputs = {"q": trace[q], "k": trace[k], "v": trace[block + "v"]}
     mask = trace["mask"]

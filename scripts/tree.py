@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 WHOLE = ("app.py", "serve.py", "pages", "ui", "core", "server")
 FOLDERS = {
     "locale": "the Chinese texts",
-    "scripts": "translations, the project's own rules, this tree",
+    "scripts": "translations, the project's own rules, this tree, the record of old links",
     "tests": "core: laws and parity; ui: every page in every language; browser: real Chromium",
     "benchmarks": "how long things take, beside their peers",
 }

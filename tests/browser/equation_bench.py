@@ -18,7 +18,7 @@ from ui.equation import (
     Add,
     Append,
     Axis,
-    Binary,
+    Difference,
     Frame,
     Lookup,
     Matmul,
@@ -126,7 +126,7 @@ def with_bias() -> tuple[list[Frame], list[Rule]]:
         Frame("p", "plain", "P", "query", plain, *axes, sign="−"),
         Frame("d", "difference", "Δ", "query", y - plain, *axes, sign="="),
     ]
-    return frames, [Matmul("y", "x", "w", "D", bias="b"), Binary("difference", "d", "y", "p")]
+    return frames, [Matmul("y", "x", "w", "D", bias="b"), Difference("d", "y", "p")]
 
 
 def projection(edits: dict[str, dict[str, float]]) -> tuple[list[Frame], list[Rule]]:
@@ -149,7 +149,7 @@ def phrases() -> tuple[list[Frame], list[Rule]]:
         Frame("c", "c", "C", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="but ÷ √2 ="),
         Frame("d", "d", "Δ", "score", (Q @ K.T / 2).astype(np.float32), *axes, sign="wrong − right ="),
     ]
-    return frames, [Scale("b", "a", 1.0, "1"), Scale("c", "a", 2.0, "√2"), Binary("difference", "d", "b", "c")]
+    return frames, [Scale("b", "a", 1.0, "1"), Scale("c", "a", 2.0, "√2"), Difference("d", "b", "c")]
 
 
 def beyond_the_window() -> tuple[list[Frame], list[Rule]]:
@@ -275,14 +275,22 @@ state = equation(
 if state.window and state.window["D"] != st.session_state.get("first", 0):
     st.session_state.first = state.window["D"]
     st.rerun()
-if state.edits is not None and state.edits.seq > seq and state.edits.rev == rev:
-    st.session_state.edits, st.session_state.seq = state.edits.map, state.edits.seq
+typed = [change for change in state.edits or [] if change.seq > seq]
+for change in typed:
+    cells = edits_now.setdefault(change.name, {})
+    cells.pop(f"{change.row},{change.col}", None)
+    if change.value is not None:
+        cells[f"{change.row},{change.col}"] = change.value
+    if not cells:
+        del edits_now[change.name]
+    st.session_state.seq = change.seq
+if typed:
     st.rerun()
 
 
 def reset() -> None:
     """Drop every edit, as the application does when the address changes."""
-    st.session_state.edits, st.session_state.seq = {}, 0
+    st.session_state.edits = {}
     st.session_state.rev += 1
 
 

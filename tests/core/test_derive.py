@@ -94,6 +94,10 @@ def same(a: float, b: float, scale: float) -> bool:
     return a == b or abs(a - b) <= RELATIVE * max(abs(b), scale)
 
 
+def test_every_operation_that_a_step_can_have_is_derived() -> None:
+    assert set(derive.OPERATIONS) == {*steps.OPERATIONS, "scale"}
+
+
 @pytest.mark.parametrize("kind", TRACES)
 def test_every_cell_is_made_of_what_it_says(kind: str) -> None:
     trace = TRACES[kind]()

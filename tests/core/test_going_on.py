@@ -15,14 +15,17 @@ import numpy as np
 import pytest
 import torch
 
-from core import cost, decoding, ops, programs, quiz_cache, sampling, toy, worked
+from core import cost, decoding, ops, sampling, toy, worked
 from core.cache import KVCache
 from core.config import PRESETS
 from core.errors import UnknownName, UnknownOption
 from core.generation import GenerationStep, generate
 from core.model import Decoder, decoder_of
+from core.stage import At
+from core.stages import generation, kv_cache
 from core.stages.generation import candidates, mistakes
 from core.stages.kv_cache import decode_time, growth
+from core.stages.kv_cache import questions as bytes_of
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.core.test_model import LAWS, SIZES, close, label, random_decoder, random_ids
@@ -205,7 +208,7 @@ def test_a_mask_aligned_at_the_start_hides_what_came_before() -> None:
 def test_the_wrong_weights_are_those_of_the_wrong_mask(choices: dict[str, Any]) -> None:
     decoder = random_decoder(**choices)
     trace = traced(steps_of(decoder, random_ids(1, 4) % decoder.config.vocab, 3)[-1])
-    found = mistakes.cached(trace, 0, "aligned_start")
+    found = generation.MISTAKES["aligned_start"](At(trace, 0))
     assert found.wrong is not None
     assert torch.equal(found.wrong[..., 0], torch.ones_like(found.wrong[..., 0]))
     assert not found.wrong[..., 1:].any()
@@ -235,14 +238,14 @@ def test_positions_that_begin_again_are_those_of_a_decoder_that_forgot_the_past(
 def test_without_positions_they_cannot_begin_again() -> None:
     decoder = random_decoder(**{**SIZES, **LONG, "positions": "none"})
     trace = traced(steps_of(decoder, random_ids(1, 5), 2)[-1])
-    assert mistakes.cached(trace, 1, "restarted").largest(0, 0) == pytest.approx(0, abs=1e-6)
+    assert generation.MISTAKES["restarted"](At(trace, 1)).largest(0, 0) == pytest.approx(0, abs=1e-6)
     with pytest.raises(UnknownOption):
         mistakes.wrong_step(trace, 0, "other")
 
 
 def test_the_next_token_is_that_of_the_step_when_nothing_is_wrong() -> None:
     for step in block_steps():
-        found = mistakes.consequence(traced(step), 0, "restarted", 0)
+        found = mistakes.consequence(At(traced(step), 0, 0), "restarted")
         assert step.token is not None
         assert step.logits is not None
         assert found.right == int(step.token)
@@ -251,8 +254,8 @@ def test_the_next_token_is_that_of_the_step_when_nothing_is_wrong() -> None:
 
 def test_a_mask_aligned_at_the_start_changes_logits_and_one_that_hides_nothing_does_not() -> None:
     prefill, decode, *_rest = block_steps()
-    assert mistakes.consequence(traced(prefill), 0, "aligned_start", 0).difference == 0.0
-    assert mistakes.consequence(traced(decode), 0, "aligned_start", 0).difference > 0.01
+    assert mistakes.consequence(At(traced(prefill), 0, 0), "aligned_start").difference == 0.0
+    assert mistakes.consequence(At(traced(decode), 0, 0), "aligned_start").difference > 0.01
 
 
 # Growth.
@@ -281,11 +284,11 @@ def test_kv_heads_are_those_that_divide() -> None:
 def test_each_miscount_is_off_by_its_own_factor() -> None:
     config = PRESETS["llama-3-8b"]
     right = cost.kv_cache_bytes(config, 3, 100, 2)
-    wrong = {slip: growth.miscounted(config, 3, 100, 2, slip) for slip in growth.SLIPS}
+    wrong = {slip: bytes_of.miscounted(config, 3, 100, 2, slip) for slip in bytes_of.SLIPS}
     assert {slip: right / count for slip, count in wrong.items()} == {
         "k_only": 2, "query_heads": 1 / 4, "one_layer": 32, "one_text": 3, "elements": 2}
     with pytest.raises(UnknownOption):
-        growth.miscounted(config, 1, 1, 2, "other")
+        bytes_of.miscounted(config, 1, 1, 2, "other")
 
 
 # Measuring.
@@ -331,10 +334,10 @@ def test_the_answer_to_every_question_is_right_and_its_slips_are_named(number: i
     step = steps_of(decoder_of(trace), trace["tokens"], 3)[1]
     made = traced(step)
     for head in range(6):
-        question = quiz_cache.step_question(made, 1, 1, head, number)
+        question = generation.QUESTIONS["step"].ask(At(made, 1, 1, head), number)
 
         def judged(answer: float, head: int = head, question: Any = question) -> str:
-            return quiz_cache.judge_step(made, 1, 1, head, question, answer, 3)
+            return generation.QUESTIONS["step"].judge(At(made, 1, 1, head), question, answer, 3)
 
         assert judged(question.answer) == "right"
         assert judged(question.answer + 1000) == "wrong"
@@ -357,17 +360,18 @@ def test_the_answer_to_every_question_is_right_and_its_slips_are_named(number: i
 def test_a_wide_head_is_not_asked_to_be_summed() -> None:
     trace = toy.toy(ToySizes(width=64, heads=2), 3)
     made = traced(steps_of(decoder_of(trace), trace["tokens"], 3)[1])
-    assert {quiz_cache.step_question(made, 0, 0, 0, number).kind for number in range(6)} == {"count", "numbers"}
+    kinds = {generation.QUESTIONS["step"].ask(At(made), number).kind for number in range(6)}
+    assert kinds == {"count", "numbers"}
 
 
 def test_bytes_of_a_cache_are_judged() -> None:
     """D0 §11.4: 2·N·B·H·T·Dh numbers."""
     config = PRESETS["llama-3-8b"]
-    whole, each = (quiz_cache.cache_question(config, 3, 100, 2, number) for number in (0, 1))
+    whole, each = (bytes_of.bytes_question(config, 3, 100, 2, number) for number in (0, 1))
     assert whole.answer == 2 * 32 * 3 * 100 * 8 * 128 * 2 == 100 * each.answer
     for question in (whole, each):
         def judged(answer: float, question: Any = question) -> str:
-            return quiz_cache.judge_cache(config, 3, 100, 2, question, answer)
+            return bytes_of.judge_bytes(config, 3, 100, 2, question, answer)
 
         assert judged(question.answer) == "right"
         assert judged(question.answer / 32) == "one_layer"
@@ -392,6 +396,6 @@ def test_the_programs_give_the_numbers_of_the_step(
     for step in steps_of(decoder, random_ids(2, 5) % decoder.config.vocab, 2, chunk=chunk):
         trace = traced(step)
         for layer in range(decoder.config.layers):
-            close(run(programs.decode(trace, layer), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
-            kept = run(programs.cache(trace, layer), tmp_path, monkeypatch)
+            close(run(generation.program(At(trace, layer)), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
+            kept = run(kv_cache.program(At(trace, layer)), tmp_path, monkeypatch)
             assert torch.equal(kept, torch.stack([trace[f"blocks.{layer}.{letter}_all"] for letter in "kv"]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import comparison, experiments, masks, ops, programs, worked
+from core import experiments, masks, ops, programs, worked
 from core.errors import SizeOutOfRange, UnknownOption
 from core.toy import ToySizes, toy
 from core.trace import Trace

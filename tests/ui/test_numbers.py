@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from ui.equation import (
     Append,
     Axis,
-    Edits,
+    Change,
     Frame,
     Lookup,
     Matmul,
     Pin,
     build_payload,
     default_strings,
+    editable,
     read_edits,
     read_pin,
     read_window,
@@ -88,12 +89,19 @@ def two_frames() -> list[Frame]:
     ]
 
 
-def test_edits_are_read_in_the_tensors_own_rows_and_columns() -> None:
-    sent = {"seq": 3, "rev": 1, "map": {"blocks.0.k": {"2,1": 0.5, "1,2": 7}}}  # K is (3, 2)
-    assert read_edits(sent, two_frames()) == Edits(3, 1, {"blocks.0.k": {"2,1": 0.5}})
+def typed(**parts: object) -> dict[str, object]:
+    """A change as the browser sends it."""
+    return {"seq": 1, "rev": 0, "name": "blocks.0.k", "cell": "0,0", "value": 2.0} | parts
 
 
-HOSTILE_NUMBERS = [math.nan, math.inf, -math.inf, 1e39, 10**400, True, None, "1", [1], {}]
+def test_changes_are_read_in_the_tensors_own_rows_and_columns_and_in_order() -> None:
+    assert editable(two_frames()) == {"blocks.0.k": (3, 2)}
+    sent = {"changes": [typed(seq=4, rev=1, cell="2,1", value=0.5), typed(cell="1,2"), typed(seq=3, value=None)]}
+    assert read_edits(sent, {"blocks.0.k": (3, 2)}) == [
+        Change(3, 0, "blocks.0.k", 0, 0, None), Change(4, 1, "blocks.0.k", 2, 1, 0.5)]
+
+
+HOSTILE_NUMBERS = [math.nan, math.inf, -math.inf, 1e39, 10**400, True, "1", [1], {}]
 HOSTILE_CELLS = [
     "",
     "0",
@@ -112,42 +120,39 @@ HOSTILE_CELLS = [
 ]
 
 
+KEPT = [Change(2, 0, "blocks.0.k", 0, 1, 2.0)]
+
+
+def read_beside_a_sound_one(change: object) -> list[Change] | None:
+    return read_edits({"changes": [change, typed(seq=2, cell="0,1")]}, {"blocks.0.k": (3, 2)})
+
+
 @pytest.mark.parametrize("number", HOSTILE_NUMBERS, ids=repr)
-def test_an_edit_that_is_not_a_finite_float32_is_dropped(number: object) -> None:
-    sent = {"seq": 1, "rev": 0, "map": {"blocks.0.k": {"0,0": number, "0,1": 2}}}
-    assert read_edits(sent, two_frames()) == Edits(1, 0, {"blocks.0.k": {"0,1": 2.0}})
+def test_a_number_that_is_not_a_finite_float32_is_dropped(number: object) -> None:
+    assert read_beside_a_sound_one(typed(value=number)) == KEPT
 
 
 @pytest.mark.parametrize("cell", HOSTILE_CELLS, ids=repr)
-def test_an_edit_outside_the_tensor_is_dropped(cell: object) -> None:
-    assert read_edits({"seq": 1, "rev": 0, "map": {"blocks.0.k": {cell: 1.0}}}, two_frames()) == Edits(1, 0, {})
+def test_a_change_outside_the_tensor_is_dropped(cell: object) -> None:
+    assert read_beside_a_sound_one(typed(cell=cell)) == KEPT
 
 
-def test_edits_of_what_is_not_editable_or_not_shown_are_dropped() -> None:
-    sent = {"seq": 1, "rev": 0, "map": {"blocks.0.scores": {"0,0": 1.0}, "blocks.9.k": {"0,0": 1.0}, "blocks.0.k": [1]}}
-    assert read_edits(sent, two_frames()) == Edits(1, 0, {})
+@pytest.mark.parametrize("change", [
+    typed(name="blocks.0.scores"), typed(name="blocks.9.k"), typed(name=["blocks.0.k"]), typed(name=None),
+    typed(seq=-1), typed(seq=math.nan),
+    typed(seq=10**400), typed(seq=True), typed(seq=1.5), typed(seq="1"), typed(rev=-1),
+    typed(rev=None), {}, [], None, "x", 3,
+    {key: part for key, part in typed().items() if key != "value"},
+], ids=repr)
+def test_what_is_no_change_of_an_editable_number_is_dropped(change: object) -> None:
+    assert read_beside_a_sound_one(change) == KEPT
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        None,
-        1,
-        "x",
-        [],
-        {},
-        {"map": {}},
-        {"map": [], "seq": 1, "rev": 1},
-        {"map": {}, "seq": -1, "rev": 0},
-        {"map": {}, "seq": math.nan, "rev": 0},
-        {"map": {}, "seq": 10**400, "rev": 0},
-        {"map": {}, "seq": True, "rev": 0},
-        {"map": {}, "seq": 1.5, "rev": 0},
-    ],
-    ids=repr,
-)
-def test_what_has_not_the_form_of_edits_is_none(sent: object) -> None:
-    assert read_edits(sent, two_frames()) is None
+@pytest.mark.parametrize("sent", [
+    None, 1, "x", [], {}, {"changes": None}, {"changes": {}}, {"changes": "x"}, {"changes": [typed()] * 20_000},
+], ids=lambda sent: repr(sent)[:40])
+def test_what_has_not_the_form_of_changes_is_none(sent: object) -> None:
+    assert read_edits(sent, {"blocks.0.k": (3, 2)}) is None
 
 
 def test_a_pin_is_read_over_the_whole_axis_and_nowhere_else() -> None:

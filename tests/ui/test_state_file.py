@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from core.live.model import MAX_CHARACTERS
 from core.toy import LIMITS
-from ui.bench import SIZE_LETTERS, address, state_file
+from ui.bench import address, state_file
+from ui.bench.limits import SIZE_LETTERS
 from ui.bench.state_file import State, from_json, to_json
 
 Q = "blocks.0.q"

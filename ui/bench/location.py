@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -12,14 +13,32 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 def arrived(key: str) -> bool:
     """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed.
 
-    A link of the menu takes what we wrote out of the address, the language included; such an address says nothing.
+    A link of the menu takes what we wrote out of the address, the language included; such an address says nothing. Nor
+    does one that the browser sent before ours had reached it: it holds what we wrote before, and comes with something
+    that was done on the page, which Back does not.
     """
     written = st.session_state.setdefault("_written", {})
+    before = st.session_state.setdefault("_before", {})
     value = st.query_params.get(key, "")
     if key in written and (written[key] == value or "lang" not in st.query_params):
+        if written[key] == value:
+            before.pop(key, None)
+        return False
+    if value in before.get(key, ()) and _acted():
         return False
     written[key] = value
+    before.pop(key, None)
     return True
+
+
+def _acted() -> bool:
+    """Whether something on the page was changed since the last run; a button that springs back is no change."""
+    last = st.session_state.get("_widgets", {})
+    return any(value != last.get(key) for key, value in _widgets().items() if value is not False or key not in last)
+
+
+def _widgets() -> dict[str, Any]:
+    return {str(key): value for key, value in st.session_state.items() if not str(key).startswith("_")}
 
 
 def unchecked() -> dict[str, str]:
@@ -54,7 +73,13 @@ def announce(numbers: Mapping[str, int]) -> None:
 
 def write(wanted: Mapping[str, str]) -> None:
     """Put values into the address, in one step of the browser's history; an empty one takes its key out."""
-    st.session_state.setdefault("_written", {}).update(wanted)
+    written = st.session_state.setdefault("_written", {})
+    before = st.session_state.setdefault("_before", {})
+    for key, value in wanted.items():
+        if written.get(key, "") != value:
+            before[key] = [*before.get(key, []), written.get(key, "")]
+    written.update(wanted)
+    st.session_state["_widgets"] = _widgets()
     for key in wanted:
         if not wanted[key] and key in st.query_params:
             del st.query_params[key]

@@ -13,57 +13,54 @@ from typing import Any
 
 import streamlit as st
 
-from ui.equation.answers import EditMap, Edits, EquationState, Pin, read_edits, read_pin, read_window
+from ui.equation.answers import Change, EquationState, Pin, editable, read_edits, read_pin, read_window
 from ui.equation.frames import MAX_SIDE, Axis, Frame, Stack
-from ui.equation.rules import (
+from ui.equation.ops import (
     Add,
-    Angle,
     Append,
-    Binary,
+    Cos,
+    Difference,
+    Divide,
+    Exp,
     Grouped,
     Lookup,
     Matmul,
     Move,
+    Multiply,
     Rotate,
-    Rule,
+    RowMax,
+    RowSum,
     Scale,
+    Sin,
     Softmax,
     Transpose,
-    Unary,
-    Wiring,
+    operation,
 )
+from ui.equation.rule import Rule
 from ui.equation.strings import default_strings
+from ui.equation.wiring import Wiring
+from ui.shell.bundle import bundle
 from ui.shell.theme import role_css
 
 __all__ = [
-    "FILES", "MAX_SIDE", "Add", "Angle", "Append", "Axis", "Binary", "EditMap", "Edits", "EquationState", "Frame",
-    "Grouped", "Lookup", "Matmul", "Move", "Pin", "Rotate", "Rule", "Scale", "Softmax", "Stack", "Transpose", "Unary",
-    "Wiring", "build_payload", "default_strings", "equation", "joined", "read_edits", "read_pin", "read_window",
-    "send_program",
+    "MAX_SIDE", "Add", "Append", "Axis", "Change", "Cos", "Difference", "Divide", "EquationState", "Exp", "Frame",
+    "Grouped", "Lookup", "Matmul", "Move", "Multiply", "Pin", "Rotate", "RowMax", "RowSum", "Rule", "Scale", "Sin",
+    "Softmax", "Stack", "Transpose", "Wiring", "build_payload", "default_strings", "editable", "equation",
+    "read_edits", "read_pin", "read_window", "send_program",
 ]
 
-# One module is all that a component may have, so the files are joined; their functions share one scope. A component's
-# code travels again with every change of its data: so the program is a component of its own, which has none.
-_MODULES = ("numbers", "dom", "rotation", "frames", "lookup", "reshape", "fit", "draw", "map", "point", "wiring",
-            "dock", "change", "steps", "svg", "save", "events", "equation")
 _HERE = Path(__file__).parent
-FILES = _HERE / "svg.js"  # of use to other components too
-
-
-def joined(*files: Path) -> str:
-    """Files of a component without comment lines, indentation and imports of one another."""
-    text = "\n".join(file.read_text("utf-8") for file in files)
-    lines = (line.strip() for line in text.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
-
-
+_SCRIPTS = _HERE / "js"
+# A component's code travels again with every change of its data: so the program is a component of its own, which has
+# none, and what each equation carries is a few lines that wait for it.
 _COMPONENT = st.components.v2.component(
     "equation",
     html='<div class="equation">\n</div>',
-    css=role_css(":host, .equation") + joined(_HERE / "equation.css", _HERE / "heads.css"),
-    js=joined(_HERE / "mount.js"),
+    css=role_css(":host, .equation") + "".join(
+        (_HERE / f"{name}.css").read_text("utf-8") for name in ("equation", "heads")),
+    js=bundle(_SCRIPTS / "mount.js"),
 )
-_PROGRAM = st.components.v2.component("equation_program", js=joined(*(_HERE / f"{name}.js" for name in _MODULES)))
+_PROGRAM = st.components.v2.component("equation_program", js=bundle(_SCRIPTS / "equation.js"))
 
 
 def send_program() -> None:
@@ -82,30 +79,24 @@ def build_payload(
     rev: int,
     seq: int,
     hidden_note: str,
+    since: int = 0,
     wiring: Wiring | None = None,
 ) -> dict[str, Any]:
-    """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule names none of them."""
+    """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule does not fit them."""
     ids = [frame.id for frame in frames]
     if len(set(ids)) != len(ids):
         raise ValueError(f"frame ids are not unique: {ids}")
     shapes = {frame.id: frame.values.shape for frame in frames}
     for rule in rules:
-        if isinstance(rule, Matmul) and rule.rest and {part.shape for part in rule.rest} != {shapes.get(rule.out)}:
-            raise ValueError(f"the rest of {rule.out!r} has not its shape: {[part.shape for part in rule.rest]}")
-        if isinstance(rule, Lookup) and rule.out in shapes and shapes.get(rule.ids) != (shapes[rule.out][0], 1):
-            raise ValueError(f"ids {shapes.get(rule.ids)} for {shapes[rule.out][0]} rows of {rule.out!r}")
-    sent = [rule.payload() for rule in rules]
-    for rule in sent:
-        parts = ("out", "left", "right", "in", "bias", "cos", "sin")
-        named = [rule[part] for part in parts if rule.get(part) is not None]
-        if unknown := set(named) - set(ids):
-            raise ValueError(f"rule {rule['op']!r} names frames that are not there: {sorted(unknown)}")
+        operation(rule.op)
+        rule.check(shapes)
     return {
         "v": 1,
         "rev": rev,
+        "since": since,
         "seq": seq,
         "frames": [frame.payload() for frame in frames],
-        "rules": sent,
+        "rules": [rule.payload() for rule in rules],
         "decimals": decimals,
         "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
@@ -125,6 +116,7 @@ def equation(
     pin: Pin | None = None,
     edits: Mapping[str, Mapping[str, float]] | None = None,
     rev: int = 0,
+    since: int = 0,
     seq: int = 0,
     hidden_note: str = "",
     wiring: Wiring | None = None,
@@ -135,9 +127,11 @@ def equation(
     """Draw an equation and return what the learner did to it.
 
     The values of the frames already contain `edits`, which only mark the cells. `rev` must change whenever Python
-    replaces the edits or the pin itself; `seq` is that of the edits last read. In a callback the raw state is
-    `st.session_state[key]["edits"]`, `["pin"]` and `["window"]`, for `read_edits`, `read_pin` and `read_window`. A
-    window that is asked for should come with the next run; what is on screen stays until then.
+    replaces the edits or the pin itself; `since` is the `rev` from which on the frames show the slice that they show
+    now, and `seq` that of the last change read: what the browser typed later, on that slice, stays on top of what it is
+    sent. In a callback the raw state is `st.session_state[key]["edits"]`, `["pin"]` and `["window"]`, for `read_edits`,
+    `read_pin` and `read_window`. A window that is asked for should come with the next run; what is on screen stays
+    until then.
     """
     result = _COMPONENT(
         key=key,
@@ -149,6 +143,7 @@ def equation(
             pin=pin,
             edits=edits or {},
             rev=rev,
+            since=since,
             seq=seq,
             hidden_note=hidden_note,
             wiring=wiring,
@@ -157,7 +152,7 @@ def equation(
         on_pin_change=on_pin_change or _nothing,
         on_window_change=on_window_change or _nothing,
     )
-    return EquationState(read_edits(result.get("edits"), frames), read_pin(result.get("pin"), frames),
+    return EquationState(read_edits(result.get("edits"), editable(frames)), read_pin(result.get("pin"), frames),
                          read_window(result.get("window"), frames))
 
 

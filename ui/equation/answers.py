@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from ui.equation.frames import Frame
+from ui.equation.frames import MAX_SIDE, Frame
 
 _TOO_BIG = 2.0**128 - 2.0**103  # from here on a number rounds to a float32 of ∞
 _SAFE_INTEGER = 2**53
 
-EditMap = dict[str, dict[str, float]]
+_MOST_CHANGES = MAX_SIDE * MAX_SIDE  # cells of the largest matrix; a browser holds one change for each
+
+Sizes = Mapping[str, tuple[int, int]]  # trace name -> rows and columns of the tensor's own slice
 
 
 @dataclass(frozen=True)
@@ -24,21 +26,23 @@ class Pin:
     col: int
 
 
-@dataclass(frozen=True)
-class Edits:
-    """What the learner typed: trace name → "row,column" of the tensor's own slice → value. `seq` counts the
-    browser's edits, `rev` is the state of Python's that they were made on."""
+class Change(NamedTuple):
+    """One thing typed: the number put into a cell of the tensor's own slice (row, column from 0), or None where an edit
+    was taken back. `seq` counts what was typed, upwards; `rev` is the state of Python's that it was typed on."""
 
-    seq: int = 0
-    rev: int = 0
-    map: EditMap = field(default_factory=dict)
+    seq: int
+    rev: int
+    name: str
+    row: int
+    col: int
+    value: float | None
 
 
 class EquationState(NamedTuple):
     """What the browser holds, checked; None where it has sent nothing usable. `window` is what it wants to be sent:
     axis letter → the first place, from 0."""
 
-    edits: Edits | None
+    edits: list[Change] | None
     pin: Pin | None
     window: dict[str, int] | None
 
@@ -50,13 +54,12 @@ def _count(value: object) -> int | None:
     return int(value) if value == int(value) else None
 
 
-def _cell(key: object, rows: int, cols: int) -> str | None:
-    """`key` in its one spelling "row,column" if it lies in the matrix, else None."""
+def _cell(key: object) -> tuple[int, int] | None:
+    """Row and column in a key "row,column", else None."""
     parts = key.split(",") if isinstance(key, str) and len(key) < 16 else []
     if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
         return None
-    row, col = int(parts[0]), int(parts[1])
-    return f"{row},{col}" if row < rows and col < cols else None
+    return int(parts[0]), int(parts[1])
 
 
 def _finite(value: object) -> float | None:
@@ -65,27 +68,37 @@ def _finite(value: object) -> float | None:
     return float(value)
 
 
-def read_edits(value: object, frames: Sequence[Frame]) -> Edits | None:
-    """The edits in what a browser, a file or an address sent; None if it has not the form of edits at all.
+def read_edits(value: object, sizes: Sizes) -> list[Change] | None:
+    """What a browser says was typed, in that order; None if it has not the form of changes at all.
 
-    Kept are finite float32 numbers at cells of the tensors that the editable frames show; the rest is dropped.
+    Kept are finite float32 numbers (or None, for an edit taken back) at cells of the tensors in `sizes`; the rest is
+    dropped.
     """
-    if not isinstance(value, Mapping) or not isinstance(value.get("map"), Mapping):
+    changes = value.get("changes") if isinstance(value, Mapping) else None
+    if not isinstance(changes, Sequence) or isinstance(changes, str) or len(changes) > _MOST_CHANGES:
         return None
-    seq, rev = _count(value.get("seq")), _count(value.get("rev"))
-    if seq is None or rev is None:
+    kept = (_change(change, sizes) for change in changes)
+    return sorted((change for change in kept if change is not None), key=lambda change: change.seq)
+
+
+def _change(sent: object, sizes: Sizes) -> Change | None:
+    """One change, if it is of a cell in `sizes`."""
+    if not isinstance(sent, Mapping):
         return None
-    kept: EditMap = {}
-    for frame in frames:
-        cells = value["map"].get(frame.name)
-        if not frame.editable or not isinstance(cells, Mapping):
-            continue
-        rows, cols = reversed(frame.shape) if frame.transposed else frame.shape
-        for key, number in cells.items():
-            cell, finite = _cell(key, rows, cols), _finite(number)
-            if cell is not None and finite is not None:
-                kept.setdefault(frame.name, {})[cell] = finite
-    return Edits(seq, rev, kept)
+    seq, rev, name, cell = _count(sent.get("seq")), _count(sent.get("rev")), sent.get("name"), _cell(sent.get("cell"))
+    if seq is None or rev is None or cell is None or not isinstance(name, str) or name not in sizes:
+        return None
+    value = _finite(sent.get("value"))
+    if value is None and sent.get("value", "") is not None:
+        return None
+    rows, cols = sizes[name]
+    return Change(seq, rev, name, *cell, value) if cell[0] < rows and cell[1] < cols else None
+
+
+def editable(frames: Sequence[Frame]) -> Sizes:
+    """The sizes of the tensors whose numbers can be typed over."""
+    return {frame.name: (frame.shape[1], frame.shape[0]) if frame.transposed else frame.shape
+            for frame in frames if frame.editable}
 
 
 def read_pin(value: object, frames: Sequence[Frame]) -> Pin | None:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from core import derive, observe
 from core.trace import Index, Trace, registered
-from ui.equation import MAX_SIDE, Add, Axis, Frame, Matmul, Pin, Rule, Scale, Softmax, Transpose
+from ui.equation import MAX_SIDE, Axis, Frame, Matmul, Pin, Rule, Transpose, ops
+from ui.equation.rule import Naming
 from ui.shell import i18n
 from ui.shell.i18n import _
 
@@ -73,18 +74,9 @@ class View:
         return min(0.0, float(part.min())), max(0.0, float(part.max()))
 
     def rule(self, out: str, ids: dict[str, str]) -> Rule:
-        """The rule that makes tensor `out`, for frames whose ids are given by trace name."""
-        how = derive.rule(self.trace, out)
-        operands = [ids[operand] for operand in how.operands]
-        if how.op in ("score", "mix", "project", "unembed"):
-            bias = operands[2] if len(operands) == 3 else None
-            return Matmul(ids[out], operands[0], operands[1], _letter(how.contracted or ""), bias)
-        if how.op == "scale":
-            divisor = how.constants["divisor"]
-            return Scale(ids[out], operands[0], divisor, self.root())
-        if how.op in ("mask", "add"):
-            return Add(ids[out], operands[0], operands[1])
-        return Softmax(ids[out], operands[0])
+        """The rule that makes tensor `out`, for frames whose ids are given by trace name. Raises UnknownOperation where
+        no rule of the equation draws it."""
+        return ops.drawn(derive.rule(self.trace, out), Naming(ids, _letter, self.root()))
 
     def root(self) -> str:
         """The divisor of the scores: "√2"."""

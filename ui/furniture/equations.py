@@ -13,7 +13,7 @@ from core.layouts import Layouts
 from core.stages.mixing.blend import Blend
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, Rule, Wiring, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, Rule, Wiring, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -31,12 +31,12 @@ def drawn(
     show "?". With `pinning` off the equation keeps its pin to itself.
     """
     frames = [replace(frame, hidden=[(row, col) for id, row, col in hidden if id == frame.id]) for frame in frames]
-    rev, seq = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
+    at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
     pin = bench_module.pin_for(frames, telling) if pinning else None
     equation(
         frames, rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=rev, seq=seq,
-        hidden_note=_("Answer or skip the question first."), wiring=wiring,
+        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
+        seq=at.seq, hidden_note=_("Answer or skip the question first."), wiring=wiring,
         on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, frames, view.place),
         on_pin_change=bench_module.pin_taker(key, frames) if pinning else None,
         on_window_change=bench_module.window_taker(key, frames))
@@ -56,7 +56,7 @@ def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench,
              ("difference", _("wrong − right ="), _("difference"), difference))
     frames = [replace(view.frame(id, name, sign=sign), name=id, label=label.format(symbol=symbol), values=values,
                       shade=(-bound, bound), cut=False) for id, sign, label, values in parts]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))
 
 

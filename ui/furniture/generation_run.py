@@ -11,8 +11,8 @@ import html
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -24,8 +24,10 @@ from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench, choices
 from ui.bench.parameters import Whole
+from ui.equation.views import View
 from ui.furniture import generation_settings, strip
 from ui.furniture.generation_settings import Settings, chosen
+from ui.furniture.page import Subject
 from ui.shell import errors, frame, i18n
 from ui.shell.i18n import _
 from ui.sources import Prompt, Resolved
@@ -173,6 +175,48 @@ def look() -> Shown:
                  Resolved(model, run.prompt.source, None, [], error, loading, elsewhere))
 
 
+@dataclass(kw_only=True)
+class Running(Subject):
+    """A page about a run: which step is looked at, from 0 (None before the first), and whether its tensors are few
+    enough to be shown; if so the view is on them."""
+
+    run: Run
+    place: int | None = None
+    has_tensors: bool = False
+
+    @property
+    def looked_at(self) -> int:
+        """The step looked at, where there is one."""
+        assert self.place is not None
+        return self.place
+
+    @property
+    def step(self) -> GenerationStep:
+        """What that step read and gave."""
+        return self.run.steps[self.looked_at]
+
+
+R = TypeVar("R", bound=Running)
+
+
+def running(kind: Callable[..., R]) -> R:
+    """The run of this session, as the subject of a page."""
+    shown = look()
+    return kind(shown.bench, shown.resolved, _view(shown.bench, shown.resolved.trace), run=shown.run)
+
+
+def choose(shown: Running) -> None:
+    """The controls of the run, and the view on the step that they choose."""
+    shown.place = controls(shown.run)
+    trace = None if shown.place is None else shown.run.trace(shown.place)
+    if trace is not None:
+        shown.view, shown.has_tensors = _view(shown.bench, trace), True
+
+
+def _view(bench: Bench, trace: Trace) -> View:
+    return View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
+
+
 def _asked(step: Whole) -> int | None:
     """What the address says of a run that is yet to be opened, once."""
     found: int | None = bench_module.recall(step.key)
@@ -216,9 +260,10 @@ def fragment(lab: Callable[[], None]) -> None:
     st.fragment(lab, run_every=TICK if ticking else None)()
 
 
-def tick(run: Run) -> None:
+def tick(shown: Running) -> None:
     """Go on if the run goes on by itself: with the live model for a moment, else by one step, slow enough to be
     watched. Called last in a page's lab, when all is drawn."""
+    run = shown.run
     if run.running:
         run.advance(MOMENT if run.prompt.source == "live" else 0)
         bench_module.remember("run-newest", True)
@@ -271,8 +316,9 @@ def few(step: GenerationStep) -> str:
     return "" if queries == keys else str(queries)
 
 
-def step_strip(slug: str, run: Run, place: int | None) -> None:
+def step_strip(slug: str, shown: Running) -> None:
     """The main line with the sizes of the step looked at; in a step that reads one token, T is one on most of it."""
+    run, place = shown.run, shown.place
     sizes = dict(run.prompt.decoder.config.sizes) | {"B": run.prompt.ids.shape[0], "T": run.prompt.ids.shape[1]}
     rows = ""
     if place is not None:

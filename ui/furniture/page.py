@@ -78,12 +78,13 @@ class Page(Generic[S]):
     """What a page shows, from top to bottom. `subject` reads the bench; then come, each if the page has it:
 
     `controls` (which fill in the subject), `equation`, which draws the matrices, `formula`, which stands above them and
-    is drawn when they are known, `predict` (the question), `look_for` (sentences), `sections`, `checks`, `tail`.
+    is drawn when they are known, `predict` (the question), `look_for` (sentences), `sections`, `checks`, and `tail`,
+    when the address has been written. Where `complete` says no, there is nothing to ask and to say, and only the
+    equation, the checks and the tail are drawn.
 
-    Where `complete` says no, there is nothing to ask and to say, and only the equation and the checks are drawn.
-    `sizes` are those of the strip where they are not the trace's. A page that shows no number of the trace says nothing
-    of `edits`. `fragment` runs the interactive part, by default as
-    one fragment; `apart` are sections with controls of their own, each a fragment, below it.
+    `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all. A page
+    that shows no number of the trace says nothing of `edits`. `fragment` runs the interactive part, by default as one
+    fragment; `apart` are sections with controls of their own, each a fragment, below it.
     """
 
     slug: str
@@ -98,6 +99,7 @@ class Page(Generic[S]):
     tail: Callable[[S], None] | None = None
     complete: Callable[[S], bool] | None = None
     sizes: Callable[[S], Any] | None = None
+    strip: Callable[[str, S], None] | None = None
     header: Callable[[], None] | None = None
     fragment: Callable[[Callable[[], None]], None] | None = None
     apart: Sequence[Section[S]] = ()
@@ -113,7 +115,7 @@ def show(page: Page[Any]) -> None:
     place = frame.here()
     (page.header or (lambda: header.page_header(page.slug, place.built)))()
     notices.notices(subject.resolved, place.dropped)
-    if page.sizes is None and page.header is None:
+    if page.sizes is None and page.strip is None and page.header is None:
         strip.shape_strip(page.slug, subject.resolved.trace)
     if page.fragment is None:
         _lab(page)
@@ -131,12 +133,13 @@ def _lab(page: Page[Any]) -> None:
 def _draw(page: Page[Any]) -> None:
     """Everything that changes with an edit, a pin or a switch of the page."""
     subject = page.subject()
-    strip_at, formula_at = st.container() if page.sizes else None, st.container()
+    own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
+    strip_at, formula_at = st.container() if own_strip else None, st.container()
     if page.controls is not None:
         page.controls(subject)
-    if strip_at is not None and page.sizes is not None:
+    if strip_at is not None and own_strip is not None:
         with strip_at:
-            strip.shape_strip(page.slug, page.sizes(subject))
+            own_strip(page.slug, subject)
     page.equation(subject)
     if page.formula is not None:
         with formula_at:
@@ -145,9 +148,13 @@ def _draw(page: Page[Any]) -> None:
         _below(page, subject)
     for check in page.checks(subject) if page.checks is not None else ():
         checks.check_line(check)
+    bench_module.finish()
     if page.tail is not None:
         page.tail(subject)
-    bench_module.finish()
+
+
+def _of_sizes(page: Page[Any]) -> Callable[[str, Any], None]:
+    return lambda slug, subject: strip.shape_strip(slug, page.sizes(subject) if page.sizes else {})
 
 
 def _below(page: Page[Any], subject: Subject) -> None:
@@ -156,8 +163,9 @@ def _below(page: Page[Any], subject: Subject) -> None:
         folded(_(PREDICT), "predict", lambda: page.predict and page.predict(subject))
     if page.edits:
         notices.edit_notices(subject.resolved)
-    if page.look_for is not None:
-        prose.look_for(page.look_for(subject))
+    sentences = page.look_for(subject) if page.look_for is not None else ()
+    if sentences:
+        prose.look_for(sentences)
     for section in page.sections:
         section.draw(subject)
 

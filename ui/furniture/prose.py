@@ -11,9 +11,7 @@ from ui.shell.i18n import _
 
 
 def look_for(sentences: Sequence[str]) -> None:
-    """What to look for, in sentences built from the values on screen; nothing where there are none."""
-    if not sentences:
-        return
+    """What to look for, in sentences built from the values on screen."""
     st.subheader(_("What to look for"), anchor=False)
     points(sentences)
 

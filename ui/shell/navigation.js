@@ -3,16 +3,18 @@
 // one is.
 const KEYS = { PageUp: (text) => text.startsWith("‹"), PageDown: (text) => text.endsWith("›") };
 // Where these keys have a meaning of their own.
-const BUSY = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=slider], [role=listbox], [role=dialog] *";
+const BUSY =
+  "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=slider], [role=listbox], [role=dialog] *";
 
 function linkOf(key) {
-  return [...document.querySelectorAll(".st-key-page-header a")].find((link) => KEYS[key](link.textContent.trim()));
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".st-key-page-header a"));
+  return [...links].find((link) => KEYS[key](link.textContent.trim()));
 }
 
 function onKey(event) {
   const { key, altKey, ctrlKey, metaKey, shiftKey, repeat, defaultPrevented } = event;
   if (!Object.hasOwn(KEYS, key) || ctrlKey || metaKey || shiftKey || repeat || defaultPrevented) return;
-  if (!altKey && !document.querySelector(".st-key-presenter input")?.checked) return;
+  if (!altKey && !/** @type {HTMLInputElement} */ (document.querySelector(".st-key-presenter input"))?.checked) return;
   const link = linkOf(key);
   if (!link || event.composedPath()[0].matches?.(BUSY)) return;
   event.preventDefault();
@@ -51,7 +53,7 @@ let waiting;
 function reachSoon() {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
-    for (const place of document.querySelectorAll(WIDE)) {
+    for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(WIDE))) {
       const scrolls = place.scrollWidth > place.clientWidth;
       if (scrolls === place.hasAttribute("tabindex")) continue;
       if (scrolls) place.tabIndex = 0;
@@ -64,15 +66,15 @@ const changes = new MutationObserver(reachSoon);
 
 export default function () {
   keepHistoryShort();
-  document.addEventListener("keydown", onKey);            // the same function: added once, however often this runs
+  document.addEventListener("keydown", onKey); // the same function: added once, however often this runs
   document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
   for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
   changes.observe(document.body, { childList: true, subtree: true });
-  window.addEventListener("resize", reachSoon);
+  globalThis.addEventListener("resize", reachSoon);
   reachSoon();
   return () => {
     document.removeEventListener("keydown", onKey);
-    window.removeEventListener("resize", reachSoon);
+    globalThis.removeEventListener("resize", reachSoon);
     changes.disconnect();
   };
 }

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from functools import cache
-from importlib.util import find_spec
-
-from ui.shell.syllabus import STAGES
 
 
 @cache
 def load() -> None:
-    """Import the module of every stage that has one, so that all that it declares is known."""
-    for stage in STAGES:
-        name = f"{__name__}.{stage.slug}"
-        if find_spec(name) is not None:
-            importlib.import_module(name)
+    """Import every stage's modules, so that all that they declare is known."""
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)

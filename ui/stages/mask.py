@@ -12,7 +12,21 @@ from core import comparison, masks, ops
 from core.stages.mask import SHIFTS, Overflow
 from ui.bench import Bench
 from ui.bench.parameters import Choice, Whole
-from ui.equation import Add, Axis, Binary, Frame, Rule, Softmax, Unary, default_strings, equation
+from ui.equation import (
+    Add,
+    Axis,
+    Difference,
+    Divide,
+    Exp,
+    Frame,
+    Multiply,
+    RowMax,
+    RowSum,
+    Rule,
+    Softmax,
+    default_strings,
+    equation,
+)
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -38,11 +52,11 @@ def masked_after(view: View, words: tuple[str, str], *, renormalised: bool) -> t
                    label=f"[{i18n.symbol('mask')}=0]", values=view.matrix(masks.keep(trace["mask"])))
     frames = [_weights(view, "plain", plain.weights, words, label=f"softmax({i18n.symbol('scaled')})"), kept,
               _weights(view, "left", left.weights, words, sign="=", label=_("what is left"))]
-    rules: list[Rule] = [Binary("multiply", "left", "plain", "keep")]
+    rules: list[Rule] = [Multiply("left", "plain", "keep")]
     if renormalised:
         sums = replace(_column(view, "sums", left.sums[..., None], sign="÷", label="Σ"), role="weight")
         frames += [sums, _weights(view, "weights", again.weights, words, sign="=", label=i18n.symbol("weights"))]
-        rules += [Unary("rowsum", "sums", "left"), Binary("divide", "weights", "left", "sums")]
+        rules += [RowSum("sums", "left"), Divide("weights", "left", "sums")]
     return frames, rules
 
 
@@ -61,9 +75,9 @@ def opened(view: View, *, key: str, bench: Bench) -> None:
         _weights(view, "weights", steps.weights, ("", ""), sign="=", label=i18n.symbol("weights")),
     ]
     rules: list[Rule] = [
-        Unary("rowmax", "top", "masked"), Binary("difference", "shifted", "masked", "top"),
-        Unary("exp", "powers", "shifted"), Unary("rowsum", "sums", "powers"),
-        Binary("divide", "weights", "powers", "sums"),
+        RowMax("top", "masked"), Difference("shifted", "masked", "top"),
+        Exp("powers", "shifted"), RowSum("sums", "powers"),
+        Divide("weights", "powers", "sums"),
     ]
     equation(frames, rules, key=key, decimals=bench.decimals, strings=default_strings(_))
 

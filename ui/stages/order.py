@@ -13,7 +13,7 @@ from core.stages.order.reorder import Reordered, Sight
 from core.stages.sharing.shared import output
 from ui.bench import Bench
 from ui.bench.parameters import Choice
-from ui.equation import Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -41,7 +41,7 @@ def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], l
         _wide(view, "expected", i18n.in_letters("P·Attn(X)"), found.expected, new, window, "="),
         _wide(view, "found", i18n.in_letters("Attn(P·X)"), found.found, new, window, "?="),
         replace(_wide(view, "difference", _("difference"), found.gap, new, window, "Δ ="), shade=(-bound, bound)))
-    gap = Binary("difference", "difference", "found", "expected")
+    gap = Difference("difference", "found", "expected")
     if before.shape[-1] > WIDE:
         ones = np.array([[place + 1] for place in found.order], dtype=np.float32)
         numbered = replace(attention, rows=replace(old, places=range(1, len(ones) + 1)))
@@ -66,7 +66,7 @@ def mistaken(view: View, found: Reordered, result: Comparison, window: Window, *
         _wide(view, "right", i18n.in_letters("Attn(P·X)"), result.right, new, window, ""),
         _wide(view, "difference", _("difference"), result.difference, new, window, _("wrong − right =")),
     ]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))
 
 

@@ -14,7 +14,7 @@ from core.stages.rope.meetings import Meetings, Pairings
 from core.stages.rope.practice import Decoded
 from ui.bench import Bench
 from ui.bench.parameters import MANY, Choice, Decimals, Whole
-from ui.equation import Angle, Axis, Binary, Frame, Matmul, Rotate, Rule, Unary, default_strings, equation
+from ui.equation import Axis, Cos, Difference, Frame, Matmul, Rotate, RowSum, Rule, Sin, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -49,7 +49,7 @@ def turned(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
               _angles(view, "sin", angles.sin, source.rows), _labelled(out, labels)]
     positions, theta = angles.positions.tolist(), angles.theta.tolist()
     rules: list[Rule] = [
-        Angle("cos", "cos", positions, theta), Angle("sin", "sin", positions, theta),
+        Cos("cos", positions, theta), Sin("sin", positions, theta),
         Rotate("after", "before", "cos", "sin", [pair.first for pair in pairs], [pair.second for pair in pairs])]
     return frames, rules
 
@@ -99,7 +99,7 @@ def met(found: Meetings, *, key: str, bench: Bench) -> None:
                                                                            letter=f"{i18n.axis('Dh')}/2")),
         Frame("sums", "sums", symbol, "score", sums, places, Axis("1"), "Σ ="),
     ]
-    equation(frames, [Unary("rowsum", "sums", "parts")], key=key, decimals=bench.decimals, strings=default_strings(_))
+    equation(frames, [RowSum("sums", "parts")], key=key, decimals=bench.decimals, strings=default_strings(_))
 
 
 def meeting_name(query: int, key: int, positions: tuple[int, int]) -> str:
@@ -137,5 +137,5 @@ def last_row(view: View, found: Decoded, *, key: str, bench: Bench) -> None:
              ("difference", _("wrong − right ="), _("difference"), gap))
     frames = [Frame(id, id, label, "score", _numbers(values[None]), Axis("1"), cols, sign, shade=(-bound, bound))
               for id, sign, label, values in shown]
-    equation(frames, [Binary("difference", "difference", "stuck", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "stuck", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

@@ -16,7 +16,7 @@ from core.trace import Check
 from ui.bench import Bench
 from ui.bench.choices import DRAW
 from ui.bench.parameters import Choice, Switch
-from ui.equation import Binary, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
+from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, figures, formulas, notices, sections, share
 from ui.furniture.equations import drawn
@@ -305,7 +305,7 @@ def _compared(view: View, result: Comparison, *, key: str, bench: Bench, wrong_s
     ]
     right_divisor = view.rule(scaled, {raw: "scores", scaled: "right"})
     rules: list[Rule] = [Scale("wrong", "scores", result.divisor), right_divisor,
-                         Binary("difference", "difference", "wrong", "right")]
+                         Difference("difference", "wrong", "right")]
     names = (raw, "wrong", scaled, "difference")  # the made-up ones are no tensors of the trace
     equation([replace(frame, name=name) for frame, name in zip(frames, names, strict=True)], rules, key=key,
              decimals=bench.decimals, strings=default_strings(_))

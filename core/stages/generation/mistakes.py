@@ -6,14 +6,17 @@ have (cases E4 to E8).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from core import ops
-from core.comparison import Comparison
+from core.comparison import Comparison, compare
 from core.errors import UnknownOption
+from core.stage import At, CarriedOut
 from core.trace import Trace
 
 KINDS = ("aligned_start", "restarted")
@@ -47,11 +50,13 @@ def aligned_at_start(trace: Trace) -> Tensor:
     return ops.causal_mask(max(queries, keys))[None, None, :queries, :keys].to(trace["mask"])
 
 
-def cached(trace: Trace, layer: int, kind: str) -> Comparison:
+def wrong_weights(at: At, *, kind: str) -> Comparison:
     """The weights A (B, H, Tq, Tk) of a layer, right and as `wrong_step` makes them."""
-    name = f"blocks.{layer}.weights"
-    right, wrong = trace[name], wrong_step(trace, layer, kind)[name]
-    return Comparison(right, wrong, wrong - right, None, None)
+    name = at.block + "weights"
+    return compare(at.trace[name], wrong_step(at.trace, at.layer, kind)[name])
+
+
+MISTAKES: Mapping[str, CarriedOut] = {kind: partial(wrong_weights, kind=kind) for kind in KINDS}
 
 
 class Consequence(NamedTuple):
@@ -64,8 +69,8 @@ class Consequence(NamedTuple):
     size: float
 
 
-def consequence(trace: Trace, layer: int, kind: str, batch: int) -> Consequence:
+def consequence(at: At, kind: str) -> Consequence:
     """What a mistake of `wrong_step` does to the logits that the next token of a text is chosen from."""
-    right, wrong = trace["logits"][batch, -1], wrong_step(trace, layer, kind)["logits"][batch, -1]  # (V,)
+    right, wrong = (trace["logits"][at.batch, -1] for trace in (at.trace, wrong_step(at.trace, at.layer, kind)))  # (V,)
     return Consequence(int(right.argmax()), int(wrong.argmax()), float((right - wrong).abs().max()),
                        float(right.abs().max()))

@@ -1,4 +1,4 @@
-"""How a cache grows with the text, for the ways of sharing K and V, and what is easily counted wrong about it."""
+"""How a cache grows with the text, for the ways of sharing K and V."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from core.config import ModelConfig
 from core.cost import kv_cache_bytes
-from core.errors import UnknownOption
 
 POINTS = 48  # of a curve
-SLIPS = ("k_only", "query_heads", "one_layer", "one_text", "elements")
 
 
 class Curve(NamedTuple):
@@ -43,14 +41,3 @@ def curves(
 def divisors(heads: int) -> list[int]:
     """The numbers of KV heads that `heads` query heads can share evenly, the most first."""
     return [count for count in range(heads, 0, -1) if heads % count == 0]
-
-
-def miscounted(config: ModelConfig, batch: int, tokens: int, bytes_per_element: int, slip: str) -> int:
-    """The bytes that come out with a factor forgotten or mistaken: "k_only" counts one of K and V, "query_heads" takes
-    H for Hkv, "one_layer" forgets L, "one_text" B, "elements" counts numbers and not bytes."""
-    right = kv_cache_bytes(config, batch, tokens, bytes_per_element)
-    wrong = {"k_only": right // 2, "query_heads": right * config.group, "one_layer": right // config.layers,
-             "one_text": right // batch, "elements": right // bytes_per_element}
-    if slip not in wrong:
-        raise UnknownOption("slip", slip, SLIPS)
-    return wrong[slip]

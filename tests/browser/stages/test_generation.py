@@ -8,9 +8,11 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core import cost, live, quiz_cache, worked
+from core import cost, live, worked
 from core.generation import GenerationStep, generate
 from core.model import decoder_of
+from core.stage import At
+from core.stages import generation
 from core.stages.generation import mistakes
 from core.trace import Trace
 from tests.browser.on_page import (
@@ -142,7 +144,7 @@ def test_a_changed_setting_is_told_and_the_run_stays(page: Page, url: str) -> No
 def test_a_question_hides_the_score_and_names_the_slip(page: Page, url: str) -> None:
     visit(page, f"{url}/generation?lang=en&pin=none")
     trace = traced(steps_of(worked.block())[1])
-    question = quiz_cache.step_question(trace, 0, 0, 0, 0)
+    question = generation.QUESTIONS["step"].ask(At(trace), 0)
     section = unfold(page, "predict")
     section.locator(".st-key-generation-question-ask button").click()
     place = cell(page, "blocks.0.scores", question.row, question.column)
@@ -219,7 +221,7 @@ def test_mistakes_are_shown_beside_what_is_right(page: Page, url: str) -> None:
     trace = traced(steps_of(worked.block())[1])
     for number, kind in enumerate(mistakes.KINDS):
         choose(page, "slip", number)
-        result = mistakes.cached(trace, 0, kind)
+        result = generation.MISTAKES[kind](At(trace))
         assert result.wrong is not None
         for name, tensor in (("wrong", result.wrong), ("right", result.right)):
             wanted = [format_number(float(value), 2) for value in tensor[0, 0].flatten()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import comparison, masks, ops, worked
+from core import masks, ops, worked
 from tests.browser.on_page import choose, digits, settled, unfold, visit, wait_for_slice
 from ui.shell.numbers import format_number
 

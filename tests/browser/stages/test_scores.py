@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import comparison, live, questions, toy, worked
+from core import live, questions, toy, worked
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import (
@@ -239,7 +239,7 @@ def test_the_live_model_s_scores_are_those_of_the_typed_sentence(page: Page, url
     wait_for_slice(page, worked.single_head(), "blocks.0.scaled")
     choose(page, "source", 2)
     page.locator(".st-key-text textarea").wait_for()
-    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible()
     page.locator(".st-key-text textarea").fill(sentence)
     page.locator(".st-key-text textarea").press("Control+Enter")
     trace = live.load().trace(sentence)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import comparison, experiments, ops, toy, worked
+from core import experiments, ops, toy, worked
 from core.errors import ShapeError, UnknownOption
 from core.toy import ToySizes
 

@@ -241,7 +241,7 @@ PROGRAMS = TRACES | {
 def test_the_program_gives_the_blends(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        program = programs.mixing(trace, layer)
+        program = programs.attention(trace, layer)
         assert max(map(len, program.code.splitlines())) <= 140
         result = run(program, tmp_path, monkeypatch)
         expected = trace[f"blocks.{layer}.context"]

@@ -19,8 +19,9 @@ from core.generation import GenerationStep, generate
 from core.live.model import MAX_CHARACTERS
 from core.machine.datasheet import DEVICES
 from core.model import decoder_of
+from core.stage import At
 from core.stages.generation import mistakes
-from core.stages.kv_cache import growth
+from core.stages.kv_cache.questions import SLIPS, miscounted
 from core.trace import Trace
 from tests.ui.on_page import (
     REFUSED,
@@ -161,7 +162,7 @@ def test_a_mistake_says_what_becomes_of_the_next_token(slip: str, place: int) ->
     if slip == "restarted" and worked.block().config.positions == "none":
         assert "so here nothing changes" in everything(at)
         return
-    found = mistakes.consequence(step.trace, 0, slip, 0)
+    found = mistakes.consequence(At(step.trace), slip)
     right, wrong = (f"`{worked.BLOCK_VOCABULARY[token]}`" for token in (found.right, found.wrong))
     said = next(text.value for text in at.markdown if "likeliest next token" in text.value)
     assert right in said
@@ -389,14 +390,14 @@ def test_arithmetic_is_written_as_on_the_page_on_costs(source: str, model: live.
     assert not re.search(r"\de\d", table)
 
 
-@pytest.mark.parametrize("slip", growth.SLIPS)
+@pytest.mark.parametrize("slip", SLIPS)
 def test_each_miscount_is_shown_beside_what_is_right(slip: str) -> None:
     at = opened(CACHE, lang="en", miscount=slip, **SOURCES["toy"][0])
     at.session_state["open-wrong"] = True
     at.run()
     assert not at.exception
     config = toy.toy(TOY_SIZES, 7).config
-    right, wrong = cost.kv_cache_bytes(config, 2, 6, 4), growth.miscounted(config, 2, 6, 4, slip)
+    right, wrong = cost.kv_cache_bytes(config, 2, 6, 4), miscounted(config, 2, 6, 4, slip)
     difference = f"{wrong - right:,}".replace("-", "−")
     assert any(f"| {wrong:,} | {right:,} | {difference} |" in text.value for text in at.markdown)
 

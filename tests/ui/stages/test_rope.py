@@ -12,7 +12,7 @@ from core.stages.rope import rotation
 from core.stages.rope.rotation import Rope
 from core.toy import ToySizes, toy
 from core.trace import Trace
-from ui.equation import Angle, Frame, Rotate, Rule, build_payload
+from ui.equation import Cos, Frame, Rotate, Rule, Sin, build_payload
 from ui.equation.views import View
 from ui.stages import rope as rope_views
 
@@ -45,7 +45,7 @@ def test_the_frames_and_their_rule_give_the_turned_rows(
         expected[:, b] = before[:, b] * cos[:, pair] + before[:, a] * sin[:, pair]
     np.testing.assert_allclose(after, expected, atol=1e-5)
     for made, function in zip(rules[:2], (np.cos, np.sin), strict=True):
-        assert isinstance(made, Angle)
+        assert isinstance(made, Cos | Sin)
         values = cos if made.op == "cos" else sin
         np.testing.assert_allclose(values, function(np.outer(made.positions, made.theta)), atol=1e-6)
     assert sent(frames, rules)

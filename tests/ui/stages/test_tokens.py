@@ -12,6 +12,7 @@ from core.live import Live
 from core.live.merges import Merger, PreToken
 from core.stages.tokens.tokenizers import ToyTokenizer
 from ui import bench
+from ui.bench.limits import UNPINNED
 from ui.components import merging
 
 TEXT = "a cat, 我喜欢 <b>"
@@ -75,7 +76,7 @@ def test_words_are_parts_of_one_token_each() -> None:
 def test_a_place_that_does_not_exist_lets_go(state: dict[str, Any], sent: object) -> None:
     state["merging"] = {"place": sent}
     bench.place_taker("merging", "part", [2, 4, 0])()
-    assert state["_pin"] == bench.UNPINNED
+    assert state["_pin"] == UNPINNED
     assert bench.place_for("part", [2, 4, 0], (0, 2)) is None
 
 

@@ -16,7 +16,7 @@ import streamlit as st
 
 from core.live.merges import PreToken
 from core.stages.tokens.tokenizers import Cut
-from ui.equation import FILES, joined
+from ui.shell.bundle import bundle
 from ui.shell.theme import role_css
 
 LONGEST = 512  # parts that are drawn; of a longer text the first ones are
@@ -90,7 +90,7 @@ _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
     "merging", html='<div class="merging">\n</div>',
     css=role_css(":host, .merging") + (_HERE / "merging.css").read_text("utf-8"),
-    js=joined(FILES, _HERE / "merging.js"))
+    js=bundle(_HERE / "merging.js"))
 
 
 def merging(

@@ -2,7 +2,7 @@
 // new order; every finished move goes back as state.
 
 const STATES = new WeakMap();
-const ECHO = 3000;                                        // milliseconds for which an answer of Python may be late
+const ECHO = 3000; // milliseconds for which an answer of Python may be late
 
 function make(tag, className, parent) {
   const node = document.createElement(tag);
@@ -10,8 +10,15 @@ function make(tag, className, parent) {
   parent?.append(node);
   return node;
 }
-function say(s, key, values = {}) { return s.data.strings[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ""); }
-function button(s, parent, act) { const node = make("button", "act", parent); node.type = "button"; node.onclick = act; return node; }
+function say(s, key, values = {}) {
+  return s.data.strings[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+function button(parent, act) {
+  const node = make("button", "act", parent);
+  node.type = "button";
+  node.onclick = act;
+  return node;
+}
 
 function mount(parentElement) {
   const root = parentElement.querySelector(".permutation");
@@ -23,17 +30,20 @@ function mount(parentElement) {
   s.list.onpointerdown = (e) => {
     const chip = e.target.closest(".chip");
     if (!chip || e.button) return;
-    s.active = chip.token; s.drag = { token: chip.token, before: s.order.join() };
+    s.active = chip.token;
+    s.drag = { token: chip.token, before: s.order.join() };
     s.list.setPointerCapture(e.pointerId);
     draw(s);
   };
-  s.list.onpointermove = (e) => { if (s.drag) dragTo(s, e); };
+  s.list.onpointermove = (e) => {
+    if (s.drag) dragTo(s, e);
+  };
   s.list.onpointerup = s.list.onpointercancel = () => drop(s);
   const acts = make("div", "acts", root);
-  s.earlier = button(s, acts, () => move(s, s.active, -1));
-  s.later = button(s, acts, () => move(s, s.active, 1));
-  s.reverse = button(s, acts, () => put(s, [...s.order].reverse(), "changed"));
-  s.reset = button(s, acts, () => put(s, s.order.map((_, place) => place), "changed"));
+  s.earlier = button(acts, () => move(s, s.active, -1));
+  s.later = button(acts, () => move(s, s.active, 1));
+  s.reverse = button(acts, () => put(s, [...s.order].reverse(), "changed"));
+  s.reset = button(acts, () => put(s, s.order.map((_, place) => place), "changed"));
   s.hint = make("span", "hint", acts);
   s.live = make("span", "said", root);
   s.live.setAttribute("role", "status");
@@ -46,13 +56,18 @@ function chipOf(s, token) {
   chip = make("button", "chip");
   chip.type = "button";
   chip.token = token;
-  make("bdi", "", chip); make("sub", "", chip);
-  chip.onfocus = () => { s.active = token; draw(s); };
+  make("bdi", "", chip);
+  make("sub", "", chip);
+  chip.onfocus = () => {
+    s.active = token;
+    draw(s);
+  };
   chip.onkeydown = (e) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key], to = { ArrowUp: -1, ArrowDown: 1 }[e.key];
     if (!by && !to) return;
     e.preventDefault();
-    if (by) move(s, token, by); else focus(s, s.order[s.order.indexOf(token) + to]);
+    if (by) move(s, token, by);
+    else focus(s, s.order[s.order.indexOf(token) + to]);
   };
   s.chips.set(token, chip);
   return chip;
@@ -63,7 +78,7 @@ function dragTo(s, e) {
   if (!under || under.token === s.drag.token) return;
   const order = s.order.filter((token) => token !== s.drag.token), box = under.getBoundingClientRect();
   const forwards = s.order.indexOf(under.token) > s.order.indexOf(s.drag.token);
-  if (forwards ? e.clientX < box.x + box.width * .3 : e.clientX > box.x + box.width * .7) return;   // no swinging back and forth
+  if (forwards ? e.clientX < box.x + box.width * .3 : e.clientX > box.x + box.width * .7) return; // no swinging back and forth
   order.splice(order.indexOf(under.token) + (forwards ? 1 : 0), 0, s.drag.token);
   s.order = order;
   draw(s);
@@ -71,7 +86,8 @@ function dragTo(s, e) {
 function drop(s) {
   const drag = s.drag;
   s.drag = null;
-  if (drag && drag.before !== s.order.join()) put(s, s.order, "moved", drag.token); else draw(s);
+  if (drag && drag.before !== s.order.join()) put(s, s.order, "moved", drag.token);
+  else draw(s);
 }
 
 function move(s, token, by) {
@@ -89,28 +105,42 @@ function put(s, order, word, token) {
   const at = token === undefined ? 0 : order.indexOf(token);
   s.live.textContent = say(s, word, { token: s.data.tokens[order[at]], place: at + 1, count: order.length });
 }
-function focus(s, token) { if (token !== undefined) s.chips.get(token).focus(); }
+function focus(s, token) {
+  if (token !== undefined) s.chips.get(token).focus();
+}
 
 function draw(s) {
   const { tokens } = s.data, focused = s.list.getRootNode().activeElement;
   const chips = s.order.map((token) => chipOf(s, token));
-  if (chips.some((chip, k) => s.list.children[k] !== chip) || s.list.children.length !== chips.length) s.list.replaceChildren(...chips);
+  if (chips.some((chip, k) => s.list.children[k] !== chip) || s.list.children.length !== chips.length) {
+    s.list.replaceChildren(...chips);
+  }
   if (chips.includes(focused) && s.list.getRootNode().activeElement !== focused) focused.focus({ preventScroll: true });
   if (!s.order.includes(s.active)) s.active = s.order[0];
   chips.forEach((chip, place) => {
-    chip.children[0].textContent = tokens[chip.token]; chip.children[1].textContent = chip.token + 1;
+    chip.children[0].textContent = tokens[chip.token];
+    chip.children[1].textContent = chip.token + 1;
     chip.tabIndex = chip.token === s.active ? 0 : -1;
     chip.classList.toggle("active", chip.token === s.active);
     chip.classList.toggle("moved", chip.token !== place);
     chip.classList.toggle("dragged", s.drag?.token === chip.token);
-    chip.setAttribute("aria-label", say(s, "chip", { token: tokens[chip.token], n: chip.token + 1, place: place + 1, count: chips.length }));
+    chip.setAttribute(
+      "aria-label",
+      say(s, "chip", { token: tokens[chip.token], n: chip.token + 1, place: place + 1, count: chips.length }),
+    );
   });
   const at = s.order.indexOf(s.active), name = { token: tokens[s.active] };
-  s.earlier.textContent = "←"; s.earlier.setAttribute("aria-label", say(s, "earlier", name)); s.earlier.disabled = at <= 0;
-  s.later.textContent = "→"; s.later.setAttribute("aria-label", say(s, "later", name)); s.later.disabled = at === s.order.length - 1;
-  s.reverse.textContent = say(s, "reverse"); s.reset.textContent = say(s, "reset");
+  s.earlier.textContent = "←";
+  s.earlier.setAttribute("aria-label", say(s, "earlier", name));
+  s.earlier.disabled = at <= 0;
+  s.later.textContent = "→";
+  s.later.setAttribute("aria-label", say(s, "later", name));
+  s.later.disabled = at === s.order.length - 1;
+  s.reverse.textContent = say(s, "reverse");
+  s.reset.textContent = say(s, "reset");
   s.reset.disabled = s.order.every((token, place) => token === place);
-  s.list.setAttribute("aria-label", say(s, "group")); s.hint.textContent = say(s, "hint");
+  s.list.setAttribute("aria-label", say(s, "group"));
+  s.hint.textContent = say(s, "hint");
 }
 
 // An answer to an older move than the last must not take the last one back.
@@ -125,8 +155,13 @@ export default function ({ data, parentElement, setStateValue }) {
   let s = STATES.get(parentElement);
   if (!s) STATES.set(parentElement, s = mount(parentElement));
   const other = s.data && JSON.stringify(s.data.tokens) !== JSON.stringify(data.tokens);
-  s.data = data; s.send = setStateValue;
-  if (other) { s.sent = []; s.drag = null; s.chips.clear(); }
+  s.data = data;
+  s.send = setStateValue;
+  if (other) {
+    s.sent = [];
+    s.drag = null;
+    s.chips.clear();
+  }
   take(s, data.order);
   draw(s);
   return () => STATES.delete(parentElement);

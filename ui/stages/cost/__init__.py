@@ -1,23 +1,218 @@
-"""The cost stage: its tables, and this machine measured."""
+"""What only the cost page draws: the ledger, the roofline, and what follows from them."""
 
 from __future__ import annotations
 
+import streamlit as st
+
 from core import cost
+from core.config import ModelConfig
+from core.cost import Roofline
+from core.errors import WorkbenchError
 from core.machine import ledger
-from core.machine.datasheet import DEVICES
-from core.shapes import MODELS, Inputs
-from ui.bench.limits import MAP_LIMITS
-from ui.bench.parameters import Choice, Whole
+from core.machine.datasheet import DEVICES, Device
+from core.machine.ledger import Workload
+from core.questions import Question
+from core.shapes import MODELS, Inputs, sizes
+from core.stages import cost as stage
+from ui.furniture import code, formulas, prose, sections, share
+from ui.furniture.exercise import Exercise
+from ui.furniture.page import on_bench
+from ui.shell import errors, theme
+from ui.shell.i18n import _, axis
+from ui.shell.numbers import percent, quantity
+from ui.sources import Resolved
+from ui.stages.cost import choices, figure, measured, tables
+from ui.stages.cost.choices import OPENING
+from ui.stages.cost.subject import Costs
+from ui.stages.home import atlas
 
-OPENING = MODELS["llama-2-7b"]  # D1 §11
-LOAD = OPENING.inputs or Inputs(1, 1)
 
-MODEL = Choice("cost_of", "own", codes=(*MODELS, "map", "bench"), stage="cost")
-TOKENS = Whole("cT", LOAD.tokens, low=1, high=MAP_LIMITS["T"][1], stage="cost")
-TEXTS = Whole("cB", 1, low=1, high=ledger.BATCHES[-1], stage="cost")
-SHARING = Choice("shared", "own", codes=("mha", "gqa", "mqa"), stage="cost")
-WEIGHTS = Choice("wtype", "float16", codes=tuple(cost.STORED), stage="cost")
-CACHE = Choice("ctype", "float16", codes=tuple(cost.CACHED), stage="cost")
-PART = Choice("part", "pairs", codes=("pairs", "projections", "ffn", "head"), stage="cost")
-DEVICE = Choice("device", "a100", codes=(*DEVICES, "here"), stage="cost")
-SLIP = Choice("slip", "arithmetic", codes=("arithmetic", "per_text", "lookup", "training"), stage="cost")
+def subject() -> Costs:
+    """What the bench selects; the controls choose the workload."""
+    return on_bench(Costs)
+
+
+def shape_sizes(shown: Costs) -> dict[str, int]:
+    """The sizes of the strip."""
+    return sizes(shown.load.config, Inputs(shown.load.batch, shown.load.tokens))
+
+
+def controls(shown: Costs) -> None:
+    """The model, how many texts of how many tokens, who shares keys and values, and the types."""
+    shown.load = _workload(shown.resolved)
+    shown.lines = tuple(ledger.ledger(shown.load))
+
+
+def _workload(resolved: Resolved) -> Workload:
+    models = {**atlas.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("what is on the bench")}
+    words = {"T": _("tokens"), "B": _("texts at once")}
+    sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
+        model = choices.MODEL.draw_own(st.selectbox, _("Model"), models, width=210,
+                                       own="llama-2-7b" if resolved.source == "worked" else "bench")
+        tokens = choices.TOKENS.draw(f"{axis('T')} · {words['T']}", width=130)
+        batch = choices.TEXTS.notch(f"{axis('B')} · {words['B']}", ledger.BATCHES, width=190)
+        kind = choices.SHARING.draw(st.segmented_control, _("Heads of K and V"), sharing, required=True)
+        weights = choices.WEIGHTS.draw(
+            st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, width=120)
+        cache = choices.CACHE.draw(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, width=120)
+    try:
+        config = _config(model, resolved)
+    except WorkbenchError as problem:
+        st.error(errors.explain(problem))
+        st.caption(_("The sizes of the map do not fit together; below stands the model that this page opens with."))
+        config = OPENING.config
+    return Workload(ledger.shared(config, kind), batch, tokens, weights, cache)
+
+
+def _config(model: str, resolved: Resolved) -> ModelConfig:
+    if model == "map":
+        return atlas.config()
+    return resolved.trace.config if model == "bench" else MODELS[model].config
+
+
+def draw(shown: Costs) -> None:
+    """The ledger with the formula of one of its parts, the roofline, and what to look for."""
+    formula_at, table_at = st.container(), st.container()
+    shown.part = choices.PART.draw(st.segmented_control, _("The formula of"), tables.product_names(), required=True)
+    with formula_at:
+        _formula(shown.load, shown.part)
+    with table_at:
+        tables.ledger_table(shown.lines, shown.part)
+    st.caption(_("FLOP: an addition or a multiplication, two for each pair of a matrix product. Bytes: what must be "
+                 "moved at least, weights once for the whole batch. Left out: norms, softmax, RoPE and activations, "
+                 "which grow with T·D only.") + " " + prose.units_note())
+    shown.device = _roof(shown.load)
+    prose.look_for(_look_for(shown))
+    _growth(shown)
+
+
+def _formula(load: Workload, part: str) -> None:
+    both = [ledger.factors(load, kind, part) for kind in ledger.PASSES]
+    amounts = [next(line for line in ledger.ledger(load) if line.part == part)]
+    values = amounts[0].prefill_flops, amounts[0].decode_flops
+    formulas.formula(tables.product_latex(both[0]), *(
+        rf"\text{{{name}: }}{tables.product_in_digits(found, value)}"
+        for name, found, value in zip((_("prefill"), _("decode step")), both, values, strict=True)))
+
+
+def _roof(load: Workload) -> Device:
+    """The roofline of a chosen device, with this workload on it; returns the device."""
+    st.subheader(_("Arithmetic or memory: which one is waited for?"), anchor=False)
+    found = measured.measurement().result
+    known = {**DEVICES, **({"here": found.ceilings} if found else {})}
+    names = {code: device.name if code != "here" else _("this machine, measured") for code, device in known.items()}
+    device = known[choices.DEVICE.draw(st.selectbox, _("Device"), names, width=280)]
+    stored = device.computes(load.weights)
+    decode, prefill = ledger.by_batch(load, device), ledger.estimate(load, "prefill", device)
+    words = {"roof": _("what the device can do"), "batches": _("decode step, other B"),
+             "decode": _("decode step, B = {batch}").format(batch=load.batch), "prefill": _("prefill"),
+             "x": _("FLOP for each byte moved"), "y": _("FLOP per second")}
+    with st.container(horizontal=True, key="roof"):
+        st.plotly_chart(
+            figure.roofline(prefill.ridge, device.peak(stored), decode, load.batch, prefill=prefill, words=words,
+                             colours=theme.roofline_colours()),
+            width="stretch", config={"displayModeBar": False}, key="roofline",
+            alt=_("The roofline of the device: a slope where memory bounds, a flat roof where arithmetic does, and the "
+                  "passes as points on it."))
+    _times(load, decode[load.batch], prefill)
+    st.caption(tables.figures_of(device, stored) + " " + _("The least time is a bound, not a forecast."))
+    return device
+
+
+def _times(load: Workload, decode: Roofline, prefill: Roofline) -> None:
+    """Least time = max(FLOP ÷ peak, bytes ÷ bandwidth), with the numbers of both passes."""
+    rows = [[name, quantity(found.intensity), quantity(found.compute_seconds, "s"), quantity(found.memory_seconds, "s"),
+             quantity(found.seconds, "s"), tables.bounds()[found.bound], quantity(load.batch * tokens / found.seconds)]
+            for name, found, tokens in ((_("Prefill"), prefill, load.tokens), (_("Decode step"), decode, 1))]
+    tables.rows_table(["", _("FLOP for each byte"), _("FLOP ÷ peak"), _("bytes ÷ bandwidth"), _("least time"),
+                      _("bound by"), _("tokens per second")], rows, _("The least time of each pass"))
+
+
+def _look_for(shown: Costs) -> list[str]:
+    load, device, found = shown.load, shown.device, shown.facts
+    decode, alone, prefill, parts, counts = found.decode, found.alone, found.prefill, found.shares, found.parameters
+    sentences = [
+        _("A decode step does {intensity} FLOP for each byte it moves; from {ridge} on this device would be busy "
+          "computing. Its units therefore work {share} of the time, and memory is waited for.").format(
+              intensity=quantity(decode.intensity), ridge=quantity(decode.ridge),
+              share=percent(decode.compute_seconds / decode.seconds))
+        if decode.bound == "memory" else
+        _("With {batch} texts at once a decode step does {intensity} FLOP for each byte, more than the {ridge} from "
+          "which on this device is busy computing.").format(
+              batch=load.batch, intensity=quantity(decode.intensity), ridge=quantity(decode.ridge)),
+        _("The prefill reads the same weights once for {rows} tokens: {intensity} FLOP for each byte.").format(
+            rows=f"{load.batch * load.tokens:,}", intensity=quantity(prefill.intensity)),
+        _("In this prefill the feed-forward network takes {ffn} of the arithmetic, the projections {projections}, QKᵀ "
+          "and AV {pairs}.").format(ffn=percent(parts["ffn"]), projections=percent(parts["projections"]),
+                                    pairs=percent(parts["pairs"])),
+        _("A block has {attention} parameters in its projections and {ffn} in its feed-forward network.").format(
+            attention=quantity(counts["attention"]), ffn=quantity(counts["ffn"])),
+    ]
+    if load.batch > 1:
+        sentences.insert(1, _("{batch} texts together need {time} for a step, one alone {alone}: the weights are read "
+                              "once for all of them, the cache for each.").format(
+                                  batch=load.batch, time=quantity(decode.seconds, "s"),
+                                  alone=quantity(alone.seconds, "s")))
+    first = found.first_bound
+    sentences.append(
+        _("At this length no batch leaves the slope: every text brings a cache of its own, which only it reads.")
+        if first is None else
+        _("From B = {first} on a decode step of this length is bound by arithmetic.").format(first=first))
+    if not found.fits:
+        sentences.append(_("Weights and cache take {held}; this device has {memory}, so it cannot hold them.").format(
+            held=quantity(found.held, "B"), memory=quantity(device.memory, "B")))
+    if load.tokens > load.config.max_positions:
+        sentences.append(_("The model was made for {limit} positions; here it is asked for more.").format(
+            limit=f"{load.config.max_positions:,}"))
+    return sentences
+
+
+def _growth(shown: Costs) -> None:
+    """Twice as many tokens: the table, with a question about it."""
+    load, at = shown.load, shown.at
+    exercise = Exercise("cost-question", (load, shown.bench.language),
+                        lambda number: stage.QUESTIONS["growth"].ask(at, number, load=load),
+                        lambda question, answer: stage.QUESTIONS["growth"].judge(
+                            at, question, answer, shown.bench.decimals))
+    st.subheader(_("Twice as many tokens"), anchor=False)
+    asked = exercise.question
+    tables.growth_table(ledger.doubling(load), load.tokens, asked.row if asked else None)
+    sections.folded(_("Predict, then reveal"), "predict", lambda: _predict(exercise))
+
+
+def _predict(exercise: Exercise) -> None:
+    names = tables.growth_names()
+
+    def ask(question: Question) -> str:
+        return _("With twice as many tokens, how many times as much is this? {what}. Its line shows ? until you "
+                 "answer.").format(what=names[question.of])
+
+    def reveal(question: Question) -> str:
+        return _("{what}: times {factor}.").format(what=names[question.of], factor=quantity(question.answer))
+
+    exercise.draw(ask, reveal, {
+        "square": _("Only what pairs every token with every token grows with the square; this does not."),
+        "linear": _("That would be so for what each token brings once. Does it?"),
+        "constant": _("That would be so for what does not depend on the length. Does it?"),
+    })
+
+
+def program(shown: Costs) -> None:
+    """The program that counts the same, and the functions that did so here."""
+    code.program(stage.program(shown.at, load=shown.load), [cost.flops, cost.traffic, cost.roofline], key="cost")
+
+
+def shared(shown: Costs) -> None:
+    """The link, the state file, and the ledger as a file."""
+    share.share_file(_("All numbers of this page (.csv)"), lambda: tables.as_csv(shown.lines), "cost.csv", key="cost")
+
+
+def check(shown: Costs) -> None:
+    """Parameters by formula against those of the model as it is built."""
+    load = shown.load
+    built = sections.cached(cost.built_parameters, load.config)
+    counted = cost.parameters(load.config)["total"]
+    st.caption(_("Check: {counted} parameters by formula, {built} in the tensors of the model as it is built. "
+                 "Difference: {difference}.").format(
+                     counted=f"{counted:,}", built=f"{built:,}", difference=abs(built - counted)))

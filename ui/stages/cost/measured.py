@@ -16,6 +16,7 @@ from core.machine.datasheet import Device, measure_ceilings
 from core.machine.ledger import Workload
 from core.machine.timing import Timing
 from ui import sources
+from ui.furniture.page import Subject
 from ui.shell import errors
 from ui.shell.i18n import _, axis
 from ui.shell.numbers import quantity
@@ -90,7 +91,7 @@ def measurement() -> Measurement:
     return Measurement()
 
 
-def section() -> None:
+def section(shown: Subject) -> None:
     """Ceilings and passes of this machine: a button, progress, then predicted beside measured."""
     clock = measurement()
     if clock.fraction is not None:

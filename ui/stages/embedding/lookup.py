@@ -13,7 +13,7 @@ from core.comparison import Comparison
 from core.stages.embedding.rows import Looked, Placed
 from core.trace import Trace
 from ui.bench import Bench
-from ui.equation import Add, Axis, Binary, Frame, Lookup, Matmul, Rule, default_strings, equation
+from ui.equation import Add, Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -133,5 +133,5 @@ def compared(
     frames = [Frame(id, id, label.format(symbol=i18n.symbol("embed")), "residual", values, rows, columns, sign,
                     shade=(-bound, bound))
               for (id, sign, label), values in zip(texts, parts, strict=True)]
-    equation(frames, [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+    equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

@@ -12,7 +12,7 @@ from core.comparison import Comparison
 from core.stages.matmul.product import Slice
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Binary, Frame, Matmul, Pin, default_strings, equation
+from ui.equation import Axis, Difference, Frame, Matmul, Pin, default_strings, equation
 from ui.shell.i18n import _
 
 
@@ -37,9 +37,9 @@ def product(part: Slice, *, key: str, bench: Bench, hidden: Sequence[tuple[int, 
     drawn[-1] = replace(drawn[-1], hidden=list(hidden))
     rows, _columns = drawn[-1].shape
     pin = bench_module.pin_for(drawn, Pin("c", "c", rows - 1, 0))
-    rev, seq = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
+    revised = bench_module.revision(key, part.at, part.left.shape, part.right.shape, bench.seed)
     equation(drawn, [Matmul("c", "a", "b", "1")], key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-             rev=rev, seq=seq, hidden_note=_("Answer or skip the question first."),
+             rev=revised.rev, since=revised.since, seq=revised.seq, hidden_note=_("Answer or skip the question first."),
              on_pin_change=bench_module.pin_taker(key, drawn))
     return pin
 
@@ -55,5 +55,5 @@ def compared(found: Comparison, *, key: str, bench: Bench) -> None:
     rows, columns = (Axis("1", letter=letter) for letter in "mp")
     equation([Frame(id, id, label.format(symbol="C"), "score", values, rows, columns, sign, shade=(-bound, bound))
               for (id, sign, label), values in zip(texts, parts, strict=True)],
-             [Binary("difference", "difference", "wrong", "right")], key=key, decimals=bench.decimals,
+             [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

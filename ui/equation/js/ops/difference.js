@@ -1,0 +1,7 @@
+// A difference, cell by cell.
+
+import { cellwise } from "../operation.js";
+/** @import { Operation } from "../types.d.ts" */
+
+/** @type {Operation} */
+export const difference = cellwise("−", (a, b) => a - b);

@@ -1,0 +1,7 @@
+// The sine of a position's angle.
+
+import { ofAngle } from "../operation.js";
+/** @import { Operation } from "../types.d.ts" */
+
+/** @type {Operation} */
+export const sin = ofAngle("sin", Math.sin);

@@ -1,0 +1,14 @@
+"""A difference, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ui.equation.rule import OfTwo
+
+
+@dataclass(frozen=True)
+class Difference(OfTwo):
+    """out[i,j] = left[i,j] − right[i,j]."""
+
+    op = "difference"

@@ -1,0 +1,14 @@
+"""A quotient, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ui.equation.rule import OfTwo
+
+
+@dataclass(frozen=True)
+class Divide(OfTwo):
+    """out[i,j] = left[i,j] ÷ right[i,j]."""
+
+    op = "divide"
