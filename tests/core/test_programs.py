@@ -13,8 +13,7 @@ import pytest
 from core import snippets_heads, worked
 from core.programs import Program
 from core.stage import At
-from core.stages import matmul
-from core.stages.embedding import programs as embedding_programs
+from core.stages import embedding, matmul
 from core.stages.matmul import product
 from core.stages.order import programs as order_programs
 from core.stages.order import reorder
@@ -36,7 +35,7 @@ PROGRAMS: dict[str, Program] = {
     for name, program in {
         "heads": snippets_heads.heads(trace, 0), "splitting": snippets_heads.splitting(trace, 0),
         "sharing": snippets_heads.sharing(trace, 0), "rope": rope_programs.rope(turned, 0),
-        "embedding": embedding_programs.embedding(trace),
+        "embedding": embedding.program(At(trace)),
         "order": reordered(trace),
         "matmul": matmul.program(At(trace), operands=(product.numbers((4, len(trace.tokens)), 0),
                                                       product.numbers((len(trace.tokens), 32), 1))),
