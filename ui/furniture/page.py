@@ -134,14 +134,14 @@ def _draw(page: Page[Any]) -> None:
     """Everything that changes with an edit, a pin or a switch of the page."""
     subject = page.subject()
     own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
-    strip_at, formula_at = st.container() if own_strip else None, st.container()
+    strip_at, formula_at = (st.container() if part is not None else None for part in (own_strip, page.formula))
     if page.controls is not None:
         page.controls(subject)
     if strip_at is not None and own_strip is not None:
         with strip_at:
             own_strip(page.slug, subject)
     page.equation(subject)
-    if page.formula is not None:
+    if formula_at is not None and page.formula is not None:
         with formula_at:
             page.formula(subject)
     if page.complete is None or page.complete(subject):
