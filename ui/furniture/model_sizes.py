@@ -24,8 +24,9 @@ FIELDS: Mapping[str, Whole] = {
 def put(wanted: Mapping[str, int]) -> None:
     """Put sizes (axis letter → size; Dh = 0 is D ÷ H) into the map's fields, before these are drawn, each kept within
     its limits."""
-    for letter, size in wanted.items():
-        FIELDS[letter].put_within(size)
+    for letter, field in FIELDS.items():
+        if letter in wanted:
+            field.put_within(wanted[letter])
 
 
 def of_fields() -> dict[str, int]:
