@@ -10,8 +10,6 @@ from playwright.sync_api import Page, expect
 from core import live, worked
 from core.stage import At
 from core.stages import mixing
-from core.stage import At
-from core.stages import mixing
 from core.stages.mixing import blend
 from core.trace import Trace
 from tests.browser.on_page import (

@@ -10,8 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from core import derive, live, toy, worked
 from core.stage import At
 from core.stages import projections
-from core.stage import At
-from core.stages import projections
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice

@@ -15,8 +15,6 @@ from core import ops, worked
 from core.config import ModelConfig
 from core.stage import At
 from core.stages import mixing
-from core.stage import At
-from core.stages import mixing
 from core.stages.mixing import blend
 from core.toy import ToySizes, toy
 from core.trace import Trace
