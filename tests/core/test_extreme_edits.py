@@ -16,7 +16,6 @@ from core.generation import compare, generate
 from core.model import decoder_of
 from core.stage import At, Stage
 from core.stages import STAGES, heads, mask, order, projections, rope, scores
-from core.stages.embedding import programs as embedding_programs
 from core.stages.embedding import rows
 from core.stages.generation import candidates, mistakes
 from core.stages.heads import index_map, multihead_attention
@@ -137,7 +136,7 @@ def ask_about_places(trace: Trace) -> None:
     if "embed" in trace:
         rows.look_up(trace["embedding"], trace["tokens"])
         rows.repeats(trace["tokens"], trace["embed"])
-        embedding_programs.embedding(trace)
+        ask_all(STAGES["embedding"], At(trace))
     if "blocks.0.q_proj" in trace:
         for hiding, positions in itertools.product(("none", "causal"), reorder.possible(trace, 0)):
             setting = {"mask": hiding, "positions": positions}

@@ -1,4 +1,4 @@
-"""Figures: data in, a Plotly figure out; everything but the data is by keyword, and nothing is drawn here."""
+"""Curves of the embedding page: the waves of sinusoidal positions, the likeness of two tokens over the layers."""
 
 from __future__ import annotations
 
