@@ -10,7 +10,7 @@ NAME   := $(if $(filter 127.0.0.1 localhost,$(HOST)),$(HOST),$(shell hostname))
 TORCH_INDEX ?=
 # Further arguments to pytest: make test PYTEST="-k scores -x"
 PYTEST ?=
-# pytest processes; test files are never split between them.
+# pytest processes; each has servers and a browser of its own.
 JOBS ?= 2
 
 VENV := .venv
@@ -18,11 +18,12 @@ BIN  := $(VENV)/bin
 DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 PIP  := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test lint types js check-translations bench translations clean
+.PHONY: help run test check lint types js check-translations bench translations clean
 
 help:
 	@echo "make run            start the app on http://$(HOST):$(PORT)   (HOST=0.0.0.0 opens it to the network)"
 	@echo "make test           every check: ruff, mypy, deno, translations, pytest"
+	@echo "make check          ruff, mypy, deno, translations, the tests of core: for use while working"
 	@echo "make translations   bring the catalogues under locale/ up to date with the code"
 	@echo "make bench          the benchmarks, as tables"
 	@echo "make clean          remove .venv and the tools' caches"
@@ -53,11 +54,13 @@ $(VENV)/.model: requirements-model.txt $(VENV)/.runtime
 run: $(VENV)/.runtime $(VENV)/.model
 	$(BIN)/python -m streamlit run serve.py --server.address $(HOST) --server.port $(PORT) --browser.serverAddress $(NAME)
 
-# What failed is run once more by itself: browser tests share the cores with one another, and a page that was starved of
-# them can miss its time. What is broken fails again.
+# What a process has not begun yet the other takes over when it has nothing left (worksteal), so that both end together.
 test: lint types js check-translations $(VENV)/.model
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST) || \
-	{ [ $$? -eq 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PYTEST); }
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --second-run $(PYTEST)
+
+# For use while working: what needs no browser and no page.
+check: lint types js check-translations $(VENV)/.model
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .

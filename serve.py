@@ -2,8 +2,8 @@
 
 `streamlit run app.py` runs the same app. What this adds happens once: the heavy modules are imported while the first
 browser still fetches Streamlit's own files, and everything allocated so far is moved out of the garbage collector's
-sight, so that a full collection no longer walks all of PyTorch. The live model is not loaded here: the first paint
-never waits for it.
+sight, so that a full collection no longer walks all of PyTorch; and sessions run in turn from the first one on. The
+live model is not loaded here: the first paint never waits for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,14 +30,17 @@ def prepare() -> None:
         import plotly.graph_objects  # noqa: F401
         import torch  # noqa: F401
 
+        from server import turn
         from ui.shell import frame  # noqa: F401
+
+        turn.install()
     finally:
         gc.freeze()
         gc.enable()
 
 
 @asynccontextmanager
-async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
+async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
     """Begin to `prepare`; a script that runs before it has ended waits for the modules that it imports."""
     from streamlit.runtime.pages_manager import PagesManager
 

@@ -93,10 +93,7 @@ class Student:
 
     async def edit(self, key: str, number: float, turn: int) -> float:
         """Type a number into the first cell of the first frame that can be edited, as the equation reports it."""
-        payload = self.sent(key)
-        name = first_editable(payload)["name"]
-        edits = {"map": {name: {"0,0": number}}, "seq": turn, "rev": payload["rev"]}
-        return await self.change(key, json_value=json.dumps({"edits": edits}))
+        return await self.change(key, json_value=json.dumps(edited(self.sent(key), number, turn)))
 
     async def _run(self, fragment: str) -> float:
         message = BackMsg()
@@ -140,6 +137,13 @@ class Student:
         id = getattr(inner, "id", "")
         if id.startswith("$$ID-"):
             self.elements[id.split("-", 2)[2]] = Shown(id, message.delta.fragment_id, element)
+
+
+def edited(payload: dict[str, Any], number: float, turn: int) -> dict[str, Any]:
+    """The state that an equation reports when this number is typed into the first cell of its first frame that can be
+    edited, as the `turn`-th edit of the session."""
+    name = first_editable(payload)["name"]
+    return {"edits": {"map": {name: {"0,0": number}}, "seq": turn, "rev": payload["rev"]}}
 
 
 def first_editable(payload: dict[str, Any]) -> dict[str, Any]:

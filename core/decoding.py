@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core import cost, steps
+from core.check import Check, compare
 from core.config import ModelConfig
 from core.generation import GenerationStep
 from core.model import Decoder
-from core.trace import Check, Trace
+from core.trace import Trace
 
 
 class Carried(NamedTuple):
@@ -41,25 +42,28 @@ def cached_rows(trace: Trace, layer: int) -> int:
 def left_for_next(trace: Trace, after: Trace, layer: int) -> float:
     """The largest difference between the rows of K and V that a step had after appending and those that the next one
     read from the cache; 0 when they are the same numbers."""
-    block, largest = f"blocks.{layer}.", 0.0
+    block, found = f"blocks.{layer}.", []
     for letter in "kv":
         past = after[f"{block}{letter}_past"]
         if past.shape[2]:
             before = trace[f"{block}{letter}_all"][:, :, -past.shape[2]:]
-            largest = max(largest, float((before - past).abs().max()))
-    return largest
+            found.append(compare("at_once", f"{block}{letter}_all", before, past))
+    return max((check.difference for check in found if check is not None), default=0.0)
 
 
-def against_at_once(trace: Trace, whole: Trace, layer: int) -> Check:
+def against_at_once(trace: Trace, whole: Trace, layer: int) -> Check | None:
     """The rows of K and V that the steps so far left in the cache of a layer, against those of the same text read at
-    once without one (`whole`); where a window forgets, against its last rows."""
-    block, largest, size = f"blocks.{layer}.", 0.0, 0.0
+    once without one (`whole`); where a window forgets, against its last rows. None where none of them is finite."""
+    block, found = f"blocks.{layer}.", []
     for letter in "kv":
         kept = trace[f"{block}{letter}_all"]
         at_once = whole[trace.steps[f"{block}{letter}_all"].reads[1]][:, :, -kept.shape[2]:]
-        largest = max(largest, float((kept - at_once).abs().max()))
-        size = max(size, float(at_once.abs().max()))
-    return Check("at_once", f"{block}k_all", largest, size)
+        found.append(compare("at_once", f"{block}k_all", kept, at_once))
+    checks = [check for check in found if check is not None]
+    if not checks:
+        return None
+    return checks[0]._replace(difference=max(check.difference for check in checks),
+                              size=max(check.size for check in checks))
 
 
 def held_bytes(trace: Trace) -> int:

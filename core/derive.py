@@ -8,14 +8,13 @@ compare what a page writes with something that did not come out of the page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from torch import Tensor
 
 from core import rope
-from core.errors import UnknownName
 from core.trace import Index, Trace
 
 
@@ -53,9 +52,7 @@ class Cell:
 
 def rule(trace: Trace, name: str) -> Rule:
     """The rule of a computed tensor. Raises UnknownName for one that was given rather than computed."""
-    step = trace.steps.get(name)
-    if step is None or any(read not in trace for read in step.reads):
-        raise UnknownName(name, list(trace.steps))
+    step = trace.made_by(name)
     how = OPERATIONS[step.op]
     return Rule(name, step.op, step.reads, how.contracted(trace, step.reads), how.constants(trace, name))
 
@@ -76,8 +73,14 @@ def _factor(trace: Trace, name: str, *index: int) -> Factor:
     return Factor(name, index, float(trace[name][index]))
 
 
+def exact_sum(values: Iterable[float]) -> float:
+    """The sum, rounded once. With ∞ or NaN among the values what float64 makes of them: `math.fsum` refuses ∞ − ∞."""
+    listed = list(values)
+    return math.fsum(listed) if all(map(math.isfinite, listed)) else sum(listed)
+
+
 def _sum_of_products(terms: Terms) -> tuple[Terms, float]:
-    return terms, math.fsum(math.prod(factor.value for factor in term) for term in terms)
+    return terms, exact_sum(math.prod(factor.value for factor in term) for term in terms)
 
 
 def _project(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
@@ -133,7 +136,7 @@ def _softmax(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     top = max(factor.value for factor in row)
     if top == -math.inf:
         return tuple((factor,) for factor in row), 0.0
-    total = math.fsum(math.exp(factor.value - top) for factor in row)
+    total = exact_sum(math.exp(factor.value - top) for factor in row)
     return tuple((factor,) for factor in row), math.exp(row[index[-1]].value - top) / total
 
 
@@ -142,8 +145,8 @@ def _norm(trace: Trace, how: Rule, index: Index) -> tuple[Terms, float]:
     row = _row(trace, x, index)
     values = [factor.value for factor in row]
     layer = how.op == "norm" and trace.config.norm == "layer"
-    mean = math.fsum(values) / len(values) if layer else 0.0
-    square = math.fsum((value - mean) ** 2 for value in values) / len(values)
+    mean = exact_sum(values) / len(values) if layer else 0.0
+    square = exact_sum((value - mean) ** 2 for value in values) / len(values)
     gain = [_factor(trace, name, index[-1]) for name in gains]
     total = (values[index[-1]] - mean) / (math.sqrt(square + how.constants["eps"]) or 1.0) * gain[0].value
     return (*((factor,) for factor in row), *((g,) for g in gain)), total + sum(g.value for g in gain[1:])

@@ -98,11 +98,13 @@ class TokenOutOfRange(WorkbenchError, IndexError):
 
 
 class UnknownName(WorkbenchError, KeyError):
-    """`name` is not registered, or this trace has no such tensor; `known` lists what it has."""
+    """`name` is not registered, or this trace has no such tensor; `known` lists what it has. With `given` it has the
+    tensor, but a step was asked for and nothing computes it; `known` then lists what is computed."""
 
-    def __init__(self, name: str, known: Sequence[str] = ()) -> None:
-        self.name, self.known = name, list(known)
-        super().__init__(f"no tensor {name!r}" + (f"; this trace has {self.known}" if known else ""))
+    def __init__(self, name: str, known: Sequence[str] = (), *, given: bool = False) -> None:
+        self.name, self.known, self.given = name, list(known), given
+        what = f"{name!r} was given and not computed" if given else f"no tensor {name!r}"
+        super().__init__(what + (f"; this trace {'computes' if given else 'has'} {self.known}" if known else ""))
 
 
 class EditError(WorkbenchError, ValueError):

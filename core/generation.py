@@ -3,6 +3,10 @@
 `generate` is an iterator. Each of its steps says what was read, what was computed and what was taken from the cache,
 and holds the logits that the next token was drawn from. Whoever stops asking stops it; the steps already given stay
 valid, since nothing later is written into what they hold.
+
+Traces of all steps keep what is computed from them in one place (`core.kept.COMPUTED_BYTES`), and compute again what
+it has no room for. So a generation of n tokens holds, besides the cache, at most that, and for each token the L+1 rows
+of the stream that its step captured and the logits of its step.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from torch.nn.functional import pad
 from core import embedding, sampling
 from core.cache import KVCache
 from core.errors import ShapeError, SizeOutOfRange
+from core.kept import Kept
 from core.machine.device import synchronise
 from core.sampling import SamplingSteps, Settings
 from core.trace import Trace
@@ -107,8 +112,10 @@ def generate(
     if use_cache:
         run.cache = KVCache(decoder.config, ids.shape[0], run.text.shape[1] - 1, cache_dtype, ids.device)
     if trace:
+        kept = Kept()
         run.new_trace = lambda past, new: Trace(
-            tokens=[label(token) for token in new], past_tokens=[label(token) for token in past], source=source)
+            tokens=[label(token) for token in new], past_tokens=[label(token) for token in past], source=source,
+            kept=kept)
     return run.steps(chunk or ids.shape[1])
 
 

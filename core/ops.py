@@ -71,21 +71,23 @@ def merge_heads(x: Tensor) -> Tensor:
 def causal_mask(t_q: int, t_k: int | None = None) -> Tensor:
     """(Tq, Tk) floats, 0 where key j may be read and −inf where it lies after the query.
 
-    With Tq ≠ Tk it is aligned at the end: query i sits at position Tk − Tq + i, as in decoding with a cache.
+    With Tq ≠ Tk it is aligned at the end: query i sits at position Tk − Tq + i, as in decoding with a cache. With more
+    queries than keys the first Tq − Tk of them lie before every key and read nothing. Raises ShapeError.
     """
     return _band(t_q, t_q if t_k is None else t_k, window=None)
 
 
 def sliding_window_mask(t_q: int, t_k: int, window: int) -> Tensor:
-    """(Tq, Tk) floats: causal, and only the last `window` keys, the current token counted among them."""
+    """(Tq, Tk) floats: causal, and only the last `window` keys, the current token counted among them; aligned as
+    `causal_mask`. Raises ShapeError."""
     if window < 1:
         raise ShapeError("a window holds at least the current token", window=(window,))
     return _band(t_q, t_k, window)
 
 
 def _band(t_q: int, t_k: int, window: int | None) -> Tensor:
-    if t_q < 1 or t_k < t_q:
-        raise ShapeError("there must be at least one query, and a key for each", scores=(t_q, t_k))
+    if t_q < 1 or t_k < 1:
+        raise ShapeError("there must be at least one query and one key", scores=(t_q, t_k))
     query = torch.arange(t_k - t_q, t_k, device="cpu")[:, None]  # (Tq, 1) positions
     key = torch.arange(t_k, device="cpu")[None, :]  # (1, Tk)
     allowed = key <= query
@@ -95,7 +97,8 @@ def _band(t_q: int, t_k: int, window: int | None) -> Tensor:
 
 
 def prefix_mask(t_q: int, t_k: int, prefix: int) -> Tensor:
-    """(Tq, Tk) floats: causal, but the first `prefix` keys may be read by every query (a prefix language model)."""
+    """(Tq, Tk) floats: as `causal_mask`, but the first `prefix` keys may be read by every query (a prefix language
+    model). Raises ShapeError."""
     if not 0 <= prefix <= t_k:
         raise ShapeError("the prefix is a number of keys, from 0 to all of them", prefix=(prefix,), keys=(t_k,))
     mask = _band(t_q, t_k, window=None)

@@ -8,23 +8,23 @@ tokens worked by hand and a model of 135 million parameters, and what it shows i
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from core import steps
+from core.check import Check, compare
 from core.config import ModelConfig
 from core.errors import EditError, ShapeError, UnknownName
+from core.kept import Kept
+from core.steps import Step
 
 Index = tuple[int, ...]
 Edits = Mapping[str, Mapping[Index, float]]  # trace name -> full index -> the value put there
-
-COMPUTED_BYTES = 64 * 2**20  # computed tensors kept per trace; older ones are computed again
 
 
 class Name(NamedTuple):
@@ -119,19 +119,6 @@ def registered(name: str) -> Name:
     return NAMES[template(name)]
 
 
-class Check(NamedTuple):
-    """What the numbers were compared with: `kind` is "float64" (a step, against the same step carried out in float64 on
-    the same operands), "stream" (the block's output, written out, against the next block's captured input, fused),
-    "sdpa" (the context against torch's fused attention on the same q, k, v) or "at_once" (K and V in a cache, against
-    those of the whole text read without one); `difference` is the largest one, `size` the largest absolute value among
-    the numbers compared."""
-
-    kind: str
-    name: str
-    difference: float
-    size: float
-
-
 class Trace:
     """A read-only mapping from registered names to tensors.
 
@@ -141,19 +128,20 @@ class Trace:
     In a pass with a cache the rows are those of the new tokens; `past_tokens` label the cached ones, whose K and V are
     given as `k_past` and `v_past`, as they lay in the cache before. Nothing recomputes them: an edit of a parameter
     does not reach them.
+
+    Computed tensors are kept in `kept`, which other traces may share, as long as there is room.
     """
 
     def __init__(
         self, *, tokens: Sequence[str] = (), source: str = "", config: ModelConfig | None = None,
-        given: Mapping[str, Tensor] | None = None, past_tokens: Sequence[str] = (),
+        given: Mapping[str, Tensor] | None = None, past_tokens: Sequence[str] = (), kept: Kept | None = None,
     ) -> None:
         self.tokens, self.past_tokens = list(tokens), list(past_tokens)
         self.source = source
         self.scales: dict[int, float] = {}  # layer -> a factor in place of 1/√Dh
         self.stream: list[Tensor] = []
         self._edits: dict[str, dict[Index, float]] = {}
-        self._computed: OrderedDict[str, Tensor] = OrderedDict()
-        self._lock = threading.Lock()  # a live trace is read by several sessions at once
+        self._computed = (kept or Kept()).shelf()
         self._given: dict[str, Tensor] = {}
         if config is not None:
             self.begin(config, given or {})
@@ -165,12 +153,13 @@ class Trace:
         self.config = config
         cached = "blocks.0.k_past" in given
         self.steps = steps.plan(config, cached)
-        self._sizes: dict[str, int] = dict(config.sizes)
+        sizes = dict(config.sizes)
         for name, tensor in given.items():
-            self._check_shape(name, tensor)
+            sizes = _sizes_with(name, tensor, sizes)
             self._given[name] = tensor
-        if cached:  # a mask of one row or column tells nothing
-            self._sizes |= {"Tq": self._sizes["T"], "Tk": self._sizes["Tp"] + self._sizes["T"]}
+        if "T" in sizes:  # a mask of one row or column tells nothing
+            sizes |= {"Tq": sizes["T"], "Tk": sizes.get("Tp", 0) + sizes["T"]}
+        self._sizes: Mapping[str, int] = MappingProxyType(sizes)  # all there are: sessions share what follows
         self._available = _reachable(config, cached, frozenset(self._given))
 
     def capture(self, layer: int, x: Tensor) -> None:
@@ -179,25 +168,24 @@ class Trace:
             raise ShapeError("the stream is captured once, layer by layer", layer=(layer,), have=(len(self.stream),))
         self.stream.append(x)
         if layer < self.config.layers:
-            self._check_shape(f"blocks.{layer}.in", x)
+            _sizes_with(f"blocks.{layer}.in", x, self._sizes)
             self._given[f"blocks.{layer}.in"] = x
 
     # Reading.
 
     def __getitem__(self, name: str) -> Tensor:
         """The tensor of that name; computed now if it is neither given nor kept. Raises UnknownName."""
-        with self._lock:
-            if name in self._computed:
-                self._computed.move_to_end(name)
-                return self._computed[name]
+        kept = self._computed.get(name)
+        if kept is not None:
+            return kept
         if name in self._given and name not in self._edits:
             return self._given[name]
         if name not in self._available:
             template(name)
             raise UnknownName(name, self.names())
         value = self._apply_edits(name, self._given[name] if name in self._given else self._compute(name))
-        self._check_shape(name, value)
-        self._keep(name, value)
+        _sizes_with(name, value, self._sizes)
+        self._computed.put(name, value)
         return value
 
     def __contains__(self, name: object) -> bool:
@@ -220,8 +208,7 @@ class Trace:
     def nbytes(self) -> int:
         """Bytes of the captured stream and of the computed tensors kept so far; parameters and the rows of a cache are
         not counted."""
-        with self._lock:
-            return sum(tensor.nbytes for tensor in (*self.stream, *self._computed.values()))
+        return sum(tensor.nbytes for tensor in self.stream) + self._computed.nbytes
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -234,6 +221,15 @@ class Trace:
     def is_given(self, name: str) -> bool:
         """Whether the tensor was put in (a parameter, an input, the captured stream) rather than computed here."""
         return name in self._given
+
+    def made_by(self, name: str) -> Step:
+        """The step that makes a tensor of others that are here. Raises UnknownName where none does: for one that was
+        given, or that this trace does not have."""
+        step = self.steps.get(name)
+        if step is None or not self._available.issuperset(step.reads):
+            computed = [one for one, how in self.steps.items() if self._available.issuperset(how.reads)]
+            raise UnknownName(name, computed if name in self._given else self.names(), given=name in self._given)
+        return step
 
     def attention_input(self, layer: int) -> str:
         """The name of what the projections of a layer read: `norm1` with pre-norm, else `in`."""
@@ -273,7 +269,7 @@ class Trace:
         """The same trace with another additive mask (B or 1, H or 1, Tq, Tk) from `layer` on; what was captured before
         that layer keeps its numbers. Raises ShapeError when the mask does not fit the scores."""
         other = self._variant(self._edits, self.scales, first=layer)
-        other._check_shape("mask", mask)
+        _sizes_with("mask", mask, other._sizes)
         other._given["mask"] = mask
         return other
 
@@ -318,10 +314,10 @@ class Trace:
 
     def check(self, layer: int) -> Check | None:
         """The largest difference between the written-out steps of a layer and a fused kernel, or None if neither can
-        be compared (an edit sits between q and context, or the trace does not reach that far)."""
+        be compared (an edit sits between q and context, or has left nothing finite; or the trace ends before)."""
         if self.stream:
             name = f"blocks.{layer}.out"
-            return _compare("stream", name, self[name], self.stream[layer + 1])
+            return compare("stream", name, self[name], self.stream[layer + 1])
         block = f"blocks.{layer}."
         if block + "context" not in self or block + "scores" not in self or layer in self.scales:
             return None
@@ -330,22 +326,20 @@ class Trace:
         q, k = (self[name] for name in self.steps[block + "scores"].reads)
         v = self[self.steps[block + "context"].reads[1]]
         fused = steps.fused_attention(q, k, v, self["mask"])
-        return _compare("sdpa", block + "context", self[block + "context"], fused)
+        return compare("sdpa", block + "context", self[block + "context"], fused)
 
     def check_step(self, name: str) -> Check | None:
         """The largest difference between a computed tensor and its step carried out in float64 on the same operands;
-        None where an edit stands in it. Raises UnknownName for a tensor that is not computed."""
-        if name not in self.steps or name not in self:
-            raise UnknownName(name, list(self.steps))
+        None where an edit stands in it, or has left no finite number in either. Raises UnknownName for a tensor that is
+        not computed."""
+        step = self.made_by(name)
         if name in self._edits:
             return None
-        step = self.steps[name]
         exact_types = step.op == "append"  # rounds to the type of the cache and does no arithmetic
         operands = [self[read] if exact_types or not self[read].is_floating_point() else self[read].double()
                     for read in step.reads]
         exact = steps.run(step, self.config, operands, self.scales.get(self.layer_of(name)))
-        finite = exact.isfinite()
-        return _compare("float64", name, self[name][finite].double(), exact[finite].double())
+        return compare("float64", name, self[name].double(), exact.double())
 
     # Inside.
 
@@ -354,26 +348,22 @@ class Trace:
         scale = self.scales.get(self.layer_of(name))
         return steps.run(step, self.config, [self[read] for read in step.reads], scale)
 
-    def _keep(self, name: str, value: Tensor) -> None:
-        with self._lock:
-            self._computed[name] = value
-            total = sum(t.nbytes for t in self._computed.values())
-            while total > COMPUTED_BYTES and len(self._computed) > 1:
-                total -= self._computed.popitem(last=False)[1].nbytes
 
-    def _check_shape(self, name: str, tensor: Tensor) -> None:
-        axes = registered(name).axes
-        if tensor.ndim != len(axes):
-            raise ShapeError(f"{name} has axes {list(axes)}", tensor=tensor.shape)
-        for axis, size in zip(axes, tensor.shape, strict=True):
-            if name == "mask" and size == 1:
-                continue
-            known = self._sizes.setdefault(axis, size)
-            if known != size:
-                raise ShapeError(f"{name} has axis {axis} of {known}", tensor=tensor.shape)
-        tokens, queries = self._sizes.get("T"), self._sizes.get("Tq")
-        if tokens and queries and tokens != queries:
-            raise ShapeError(f"there is one query for each of {tokens} tokens", **{name: tensor.shape})
+def _sizes_with(name: str, tensor: Tensor, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes by axis, with those of one more tensor. Raises UnknownName, ShapeError where it contradicts them."""
+    axes, found = registered(name).axes, dict(sizes)
+    if tensor.ndim != len(axes):
+        raise ShapeError(f"{name} has axes {list(axes)}", tensor=tensor.shape)
+    for axis, size in zip(axes, tensor.shape, strict=True):
+        if name == "mask" and size == 1:
+            continue
+        known = found.setdefault(axis, size)
+        if known != size:
+            raise ShapeError(f"{name} has axis {axis} of {known}", tensor=tensor.shape)
+    tokens, queries = found.get("T"), found.get("Tq")
+    if tokens and queries and tokens != queries:
+        raise ShapeError(f"there is one query for each of {tokens} tokens", **{name: tensor.shape})
+    return found
 
 
 @lru_cache(maxsize=32)
@@ -392,7 +382,3 @@ def _place(name: str) -> tuple[int, int, int]:
     if match:
         return 1, int(match[1]), _ORDER[template(name)]
     return (2 if name in ("final_gamma", "final_beta", "w_vocab", "final_norm", "logits") else 0), 0, _ORDER[name]
-
-
-def _compare(kind: str, name: str, written_out: Tensor, fused: Tensor) -> Check:
-    return Check(kind, name, float((written_out - fused).abs().max()), float(fused.abs().max()))

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 # What is listed file by file; the other folders have one line each.
-WHOLE = ("app.py", "serve.py", "pages", "ui", "core", "server")
+WHOLE = ("app.py", "serve.py", "server", "pages", "ui", "core")
 FOLDERS = {
     "locale": "the Chinese texts",
     "scripts": "translations, the project's own rules, this tree, the record of old links",

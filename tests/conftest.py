@@ -11,12 +11,27 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when it is first 
 import pytest
 from hypothesis import settings
 
+from tests.second_run import SecondRun
+from tests.server_logs import LateLines
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 IN_CI = bool(os.environ.get("CI"))
 LEFT_OUT: list[str] = []
-INCOMPLETE = 6  # pytest's own exit codes end with 5; the Makefile runs again only what failed, code 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare what `make test` runs with."""
+    parser.addoption("--second-run", action="store_true",
+                     help="run a browser test that failed once more, by itself; name what passed only then")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Late lines are reported before the second run decides whether all is well."""
+    config.pluginmanager.register(LateLines())
+    if config.getoption("second_run") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SecondRun())
 
 
 class _Collector(logging.Handler):
@@ -58,7 +73,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI a test that did not run is a failure: what is left out proves nothing."""
     if IN_CI and LEFT_OUT:
-        session.exitstatus = INCOMPLETE
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import streamlit as st
@@ -21,7 +22,6 @@ from core import live, masks, toy, worked
 from core.errors import WorkbenchError
 from core.live import errors as live_errors
 from core.live import registry
-from core.live.model import FORWARDS
 from core.model import Decoder, decoder_of
 from core.toy import ToySizes
 from core.trace import Trace
@@ -31,7 +31,7 @@ from ui.bench import Bench
 WHOLE = ("block", "block_shared")  # the worked examples that reach from ids to logits
 LONGEST_CONTEXT = 2048  # tokens that a generation reads and writes, where the model could do more
 LIVE_NAME = "SmolLM2-135M"  # how the registered model is called on screen
-MOST_MODELS = 2  # loaded at once on a server; another one takes the place of the one that came first
+MOST_MODELS = 2  # loaded, or being loaded, at once on a server
 RETRY_SECONDS = 10.0  # how long a failure to load is told before another try
 
 
@@ -148,7 +148,7 @@ def _typed(model: live.Live, text: str, chat: bool) -> Prompt:
         raise live_errors.TooManyTokens(len(encoding), limit)
     ids = torch.tensor([encoding.ids], device=model.decoder.get_parameter("embedding").device)
     return Prompt((model.fingerprint, text, chat), "live", model.decoder, ids, model.tokenizer.label, limit,
-                  model.stop_ids, FORWARDS.take)
+                  model.stop_ids, model.turn)
 
 
 class Progress(NamedTuple):
@@ -160,30 +160,57 @@ class Progress(NamedTuple):
 
 
 class Loader:
-    """Loads a live model in a thread of its own, once for the whole server; a failure can be tried again."""
+    """Loads a live model in a thread of its own, once for the whole server; a failure can be tried again. One of
+    several `loaders` waits until there is room among them."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, loaders: Loaders | None = None) -> None:
         self.name = name
-        self._lock = threading.Lock()
+        self._loaders = loaders or Loaders()
+        self._lock = self._loaders.lock
         self._thread: threading.Thread | None = None
         self._model: live.Live | None = None
         self._error: WorkbenchError | None = None
         self._stage: tuple[str, float | None] = ("read", None)
+        self._waits = False
         self._began = self._failed = 0.0
 
     def model(self) -> live.Live | None:
-        """The model if it is there; otherwise loading starts and None is returned. Raises what loading failed with,
-        to every caller for `RETRY_SECONDS`; a call after that tries again."""
+        """The model if it is there; otherwise loading starts, or waits for room, and None is returned. Raises what
+        loading failed with, to every caller for `RETRY_SECONDS`; a call after that tries again."""
         with self._lock:
             if self._model is not None:
                 return self._model
             if self._error is not None and time.monotonic() < self._failed + RETRY_SECONDS:
                 raise self._error.with_traceback(None)
             if self._thread is None:
-                self._began = time.monotonic()
-                self._thread = threading.Thread(target=self._load, name="live-model", daemon=True)
-                self._thread.start()
+                self._start()
             return None
+
+    def _start(self) -> None:
+        if not self._waits:
+            self._began = time.monotonic()
+        self._waits = not self._loaders.make_room(self)
+        if not self._waits:
+            self._stage = ("read", None)
+            self._thread = threading.Thread(target=self._load, name="live-model", daemon=True)
+            self._thread.start()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the model is there or on its way."""
+        with self._lock:
+            return self._model is not None or self._thread is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether the model is there and nobody computes with it just now."""
+        with self._lock:
+            return self._model is not None and not self._model.busy
+
+    def unload(self) -> None:
+        """Let the model go; a call of `model` loads it again."""
+        with self._lock:
+            self._model = None
 
     def forget(self) -> None:
         """Forget a failure, so that the next call tries again at once."""
@@ -192,14 +219,16 @@ class Loader:
 
     def cache_problem(self) -> live_errors.CacheUnavailable | None:
         """Why the unpacked weights could not be kept, if they could not."""
-        return None if self._model is None else self._model.cache_problem
+        with self._lock:
+            return None if self._model is None else self._model.cache_problem
 
     def progress(self) -> Progress | None:
-        """How far loading is, or None when nothing is being loaded."""
+        """How far loading is, "room" while it waits for room; None when nothing is being loaded, or could be now."""
         with self._lock:
-            if self._thread is None:
-                return None
-            return Progress(*self._stage, time.monotonic() - self._began)
+            seconds = time.monotonic() - self._began
+            if self._thread is not None:
+                return Progress(*self._stage, seconds)
+            return Progress("room", None, seconds) if self._waits and not self._loaders.has_room(self) else None
 
     def _load(self) -> None:
         model: live.Live | None = None
@@ -221,14 +250,59 @@ class Loader:
             self._stage = (stage, fraction)
 
 
+class Loaders:
+    """The loaders of a server, by the names of their models. At most `most` models are there or on their way; one that
+    nobody computes with makes room for another, the one asked for longest ago first. While all of them load or compute,
+    another one waits."""
+
+    def __init__(self, most: int = MOST_MODELS) -> None:
+        self.lock = threading.RLock()  # of all its loaders: one looks at the others before it loads
+        self._most = most
+        self._by_name: dict[str, Loader] = {}  # the one asked for longest ago first
+
+    def of(self, name: str) -> Loader:
+        """The loader of a model."""
+        with self.lock:
+            loader = self._by_name.pop(name, None) or Loader(name, self)
+            empty = [other for other, one in self._by_name.items() if not one.holds]
+            for other in empty[:max(0, len(empty) - self._most)]:
+                del self._by_name[other]
+            self._by_name[name] = loader
+            return loader
+
+    def has_room(self, loader: Loader) -> bool:
+        """Whether that loader could load now."""
+        held = self._others(loader)
+        return len(held) < self._most or any(other.idle for other in held)
+
+    def make_room(self, loader: Loader) -> bool:
+        """Let a model go, if one must go so that this loader can load; whether it can."""
+        with self.lock:
+            if not self.has_room(loader):
+                return False
+            held = self._others(loader)
+            if len(held) >= self._most:
+                next(other for other in held if other.idle).unload()
+            return True
+
+    def _others(self, loader: Loader) -> list[Loader]:
+        with self.lock:
+            return [other for other in self._by_name.values() if other is not loader and other.holds]
+
+
+@cache
+def _loaders() -> Loaders:
+    return Loaders()
+
+
+def loader_of(name: str) -> Loader:
+    """The loader of a model, one for each on this server."""
+    return _loaders().of(name)
+
+
 def loader() -> Loader:
-    """The loader of the model that this session has chosen; one for each model on this server."""
-    return _loader_of(bench_module.model_name())
-
-
-@st.cache_resource(show_spinner=False, max_entries=MOST_MODELS)
-def _loader_of(name: str) -> Loader:
-    return Loader(name)
+    """The loader of the model that this session has chosen."""
+    return loader_of(bench_module.model_name())
 
 
 class Extent(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -48,6 +50,24 @@ class Live:
         self.name, self.config, self.decoder, self.tokenizer = name, config, decoder, tokenizer
         self.fingerprint, self.cache_problem = fingerprint, cache_problem
         self._turns, self._traces = turns, traces
+        self._users, self._counting = 0, threading.Lock()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a forward of this model is under way, or waits for its turn."""
+        return self._users > 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """A turn for one forward of this model, among those of all models."""
+        with self._counting:
+            self._users += 1
+        try:
+            with self._turns.take():
+                yield
+        finally:
+            with self._counting:
+                self._users -= 1
 
     def encode(self, text: str) -> Encoding:
         """The tokens of a typed text, none added. Raises TextTooLong before tokenizing, TextNotCovered."""
@@ -95,7 +115,7 @@ class Live:
     def _forward(self, encoding: Encoding) -> Trace:
         place = self.decoder.get_parameter("embedding").device
         trace = Trace(tokens=encoding.pieces, source=self.name)
-        with self._turns.take(), torch.no_grad():
+        with self.turn(), torch.no_grad():
             self.decoder(torch.tensor([encoding.ids], device=place), trace=trace)
         return trace
 

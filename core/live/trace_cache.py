@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from core.trace import COMPUTED_BYTES, Trace
+from core.kept import COMPUTED_BYTES
+from core.live.turns import aside
+from core.trace import Trace
+
+
+@dataclass
+class _Gate:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    asking: int = 0
 
 
 class TraceCache:
@@ -20,7 +30,7 @@ class TraceCache:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
         self._traces: OrderedDict[Hashable, Trace] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._gates: dict[Hashable, _Gate] = {}
 
     def __len__(self) -> int:
         return len(self._traces)
@@ -32,19 +42,37 @@ class TraceCache:
             return self._total()
 
     def fetch(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
-        """The trace kept under `key`, else what `make` returns; others who ask for that key wait for it."""
+        """The trace kept under `key`, else what `make` returns; others who ask for that key meanwhile wait for it. If
+        `make` raises, one of them makes it, and the others go on waiting."""
+        trace = self.get(key)
+        if trace is not None:
+            return trace
+        with aside(), self._gate(key):
+            trace = self.get(key)
+            if trace is None:
+                trace = make()
+                self.put(key, trace)
+            return trace
+
+    def asking(self, key: Hashable) -> int:
+        """How many make the trace of that key now, or wait for it."""
         with self._lock:
-            gate = self._making.setdefault(key, threading.Lock())
-        with gate:
-            try:
-                trace = self.get(key)
-                if trace is None:
-                    trace = make()
-                    self.put(key, trace)
-                return trace
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
+            return self._gates[key].asking if key in self._gates else 0
+
+    @contextmanager
+    def _gate(self, key: Hashable) -> Iterator[None]:
+        """One at a time for each key; the gate stands until the last who came to it has gone through."""
+        with self._lock:
+            gate = self._gates.setdefault(key, _Gate())
+            gate.asking += 1
+        try:
+            with gate.lock:
+                yield
+        finally:
+            with self._lock:
+                gate.asking -= 1
+                if not gate.asking:
+                    del self._gates[key]
 
     def get(self, key: Hashable) -> Trace | None:
         """The trace kept under `key`, which now counts as just used, or None."""

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.server_logs import LATE, Server, Servers
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -31,54 +27,55 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-expect.set_options(timeout=20_000)  # two browsers and two servers may share one core with each other
+PATIENCE = 120_000  # milliseconds: nothing is asked to be quick here, and the machine may be busy or slow
+expect.set_options(timeout=PATIENCE)
 LOCAL = {"127.0.0.1", ""}  # "" is a data: or blob: address
 
 
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """All servers of this process; what they log after the last test is reported by `LateLines`."""
+    found = Servers(tmp_path_factory.mktemp("server"))
+    request.config.stash[LATE] = found.late
+    yield found
+    found.close()
 
 
-def start_server(script: Path, log: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Serve `script` on a free port and return it with its address once it answers; RuntimeError if it does not."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
-    command += ["--browser.gatherUsageStats=false"]
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
-    address = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and server.poll() is None:
-        with suppress(OSError), urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
-            return server, address
-        time.sleep(0.1)
-    server.kill()
-    raise RuntimeError(f"{script.name} did not start:\n{log.read_text(errors='replace')}")
+@pytest.fixture(autouse=True)
+def quiet_servers(servers: Servers, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail on a traceback or a deprecation that a server logs during the test; all its pages are closed by then."""
+    servers.begin()
+    yield
+    fault = servers.end(request.node.nodeid)
+    assert not fault, fault
 
 
 @pytest.fixture(scope="session")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
-    """A function from a script to the address it is served at; each script is started once per session. In the end
-    no server's log may hold a deprecation or a traceback."""
-    running: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
-    logs = tmp_path_factory.mktemp("server")
+def serve(servers: Servers) -> Callable[[Path], str]:
+    """A function from a script to the address it is served at; each script is started once per session."""
+    running: dict[Path, str] = {}
 
     def served(script: Path) -> str:
         if script not in running:
-            running[script] = start_server(script, logs / f"{script.stem}.log")
-        return running[script][1]
+            running[script] = servers.start(script).address
+        return running[script]
+
+    return served
+
+
+@pytest.fixture
+def own_server(servers: Servers) -> Iterator[Callable[[Path], str]]:
+    """A function that serves a script, in the environment of that moment, for this test alone. Tests name it before
+    `open_page`, so that it outlives their pages: a page whose server is gone complains."""
+    started: list[Server] = []
+
+    def served(script: Path) -> str:
+        started.append(servers.start(script))
+        return started[-1].address
 
     yield served
-    for server, _ in running.values():
-        server.terminate()
-    for server, _ in running.values():
-        server.wait(timeout=20)
-    for log in logs.iterdir():
-        assert not re.findall(r"(?i)^.*(?:deprecat|traceback).*$", log.read_text(errors="replace"), re.MULTILINE)
+    for server in started:
+        servers.stop(server)
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +87,7 @@ def app_url(serve: Callable[[Path], str], browser: Browser) -> str:
     """
     address = serve(ROOT / "app.py")
     with browser.new_page() as page:
+        page.set_default_timeout(PATIENCE)
         page.goto(address)
         page.locator("[data-testid=stSidebarNav] a").first.wait_for()
     return address
@@ -125,6 +123,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
     def opened(**options: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if is_error(m) else None)

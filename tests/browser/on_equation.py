@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, Page
 
+from tests.browser.on_page import settles
+
 Q = np.array([[1, 0], [0, 1], [1, 1]])
 KT = np.array([[1, 1, 2], [0, 1, 1]])
 SQRT2 = "1.414"
@@ -52,11 +54,7 @@ def said(page: Page) -> dict[str, Any]:
 
 def eventually(page: Page, part: str, wanted: object) -> None:
     """Wait until Python holds `wanted`; fail with what it holds instead."""
-    for _ in range(80):
-        if said(page)[part] == wanted:
-            return
-        page.wait_for_timeout(50)
-    assert said(page)[part] == wanted
+    settles(page, lambda: said(page)[part], wanted)
 
 
 def brackets(number: int) -> str:

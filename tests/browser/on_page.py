@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ui.equation import default_strings
 from ui.shell.numbers import format_number, full_value
 
 STRINGS = default_strings(str)
+PATIENCE_S = 60.0  # seconds to wait for what should come
 MOST_TERMS, FIRST_TERMS, LAST_TERMS = 8, 3, 2  # what the dock writes of a sum
 
 HOSTS = """[...document.querySelectorAll("*")].filter((node) => node.shadowRoot?.querySelector(".equation"))"""
@@ -39,6 +41,9 @@ DIGITS = """() => Object.fromEntries(HOSTS.flatMap(
         [...grid.querySelectorAll("[role=row]")].map((row) => [...row.children].map((cell) => cell.textContent))])))
 """.replace("HOSTS", HOSTS)
 
+# Every view of ours has been drawn into.
+DRAWN = """() => [...document.querySelectorAll("*")].every((node) => [...node.shadowRoot?.querySelectorAll(
+    ".equation, .merging, .permutation, .thumbnails") ?? []].every((view) => view.childElementCount))"""
 REACHED = """() => [...document.querySelectorAll(
     ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table")].every(
     (place) => place.scrollWidth <= place.clientWidth || place.hasAttribute("tabindex"))"""
@@ -76,9 +81,10 @@ def projection_frames(trace: Trace, letter: str, layer: int = 0) -> list[Shown]:
 
 
 def visit(page: Page, address: str) -> Page:
-    """Open an address and wait until its page stands: the first equation, on the home page the map."""
+    """Open an address and wait until its page stands: the first equation, on the home page the map, all is drawn."""
     page.goto(address)
     page.locator("[role=gridcell]" if "/scores" in address else ".strip, .st-key-map .made").first.wait_for()
+    settled(page)
     return page
 
 
@@ -114,7 +120,7 @@ def wait_for_slice(
     matrix = derive.slice_of(trace, name, batch, head)
     wanted = [format_number(float(value), decimals) for value in (matrix.T if transposed else matrix).flatten()]
     cells = page.locator(f"[data-name='{name}']").nth(nth).locator("[role=gridcell]")
-    expect(cells).to_have_text(wanted, timeout=10_000)
+    expect(cells).to_have_text(wanted)
 
 
 def unfold(page: Page, key: str) -> Locator:
@@ -143,10 +149,19 @@ def fill(page: Page, key: str, text: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until Streamlit has nothing more to do, every edit has been taken and the fonts are there."""
+    """Wait until Streamlit has nothing more to do, all is drawn, every edit has been taken and the fonts are there."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_have_count(1)
+    page.wait_for_function(DRAWN)
     expect(page.locator(".equation.waiting")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => null)")
+
+
+def settles(page: Page, look: Callable[[], object], wanted: object) -> None:
+    """Wait until what can be seen is `wanted`; fail with what it is instead."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (seen := look()) != wanted and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert seen == wanted
 
 
 def serious(page: Page) -> list[str]:
@@ -171,6 +186,11 @@ def sideways(page: Page) -> list[int]:
     found: list[int] = page.evaluate("""() => [document.scrollingElement, ...document.querySelectorAll(
         "[data-testid=stMain], [data-testid=stMainBlockContainer]")].map((n) => n.scrollWidth - n.clientWidth)""")
     return found
+
+
+def fits(page: Page) -> None:
+    """Wait until nothing scrolls sideways, as after a new width; fail if something does."""
+    settles(page, lambda: sideways(page), [0, 0, 0])
 
 
 def overhang(page: Page) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from core.live import weights_cache
-from tests.browser.conftest import start_server
 from tests.browser.on_page import serious, settled, sideways
 from tests.browser.without_model import FOLDER, NAME
 from tests.core.live.conftest import write_tiny
@@ -28,18 +27,15 @@ def wheel(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server that has no model yet. Tests name it before `open_page`, so that it outlives their pages: a page whose
-    server is gone complains."""
+def url(
+    tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch, own_server: Callable[[Path], str],
+) -> str:
+    """A server that has no model yet."""
     (tmp_path / "site").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     monkeypatch.setenv(FOLDER, str(tmp_path))
     monkeypatch.setenv(weights_cache.VARIABLE, str(tmp_path / "cache"))
-    server, address = start_server(Path(__file__).with_name("without_model.py"), tmp_path / "server.log")
-    yield address
-    server.terminate()
-    server.wait(timeout=20)
-    assert "Traceback" not in (tmp_path / "server.log").read_text()
+    return own_server(Path(__file__).with_name("without_model.py"))
 
 
 def visit(page: Page, url: str, address: str = "") -> Page:
@@ -57,12 +53,12 @@ def test_the_model_is_installed_and_shown_after_a_first_failure(
     page = visit(open_page(), url, f"{PAGE}&lang=en")
     expect(page.locator(ALERT)).to_contain_text("not installed")
     page.locator(INSTALL).click()
-    expect(page.locator(ALERT)).to_contain_text("not the file that this app expects", timeout=30_000)
+    expect(page.locator(ALERT)).to_contain_text("not the file that this app expects")
     page.get_by_text("What pip said last").click()
     expect(page.locator("[data-testid=stCode]").last).to_contain_text("Expected sha256 " + "0" * 64)
     pin(tmp_path / "requirements.txt", NAME, hashlib.sha256(wheel.read_bytes()).hexdigest())
     page.locator(INSTALL).click()
-    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible()
     expect(page.locator(ALERT)).to_have_count(0)
     other = open_page()
     other.goto(f"{url}/{PAGE}&lang=en")
@@ -77,13 +73,13 @@ def test_who_comes_from_elsewhere_is_told_the_command_and_gets_no_button(
     expect(page.locator(INSTALL)).to_have_count(0)
 
 
-@pytest.mark.parametrize(("scheme", "lang", "width"), [("light", "en", 1280), ("dark", "zh", 390)])
-def test_the_offer_reads_well(url: str, open_page: Callable[..., Page], scheme: str, lang: str, width: int) -> None:
-    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
-    visit(page, url, f"{PAGE}&lang={lang}")
-    page.locator(INSTALL).click()
-    expect(page.locator(".st-key-install")).to_be_visible(timeout=30_000)
-    expect(page.locator("[data-testid=stAlertContentError]")).to_be_visible(timeout=30_000)
-    settled(page)
-    assert serious(page) == []
-    assert sideways(page) == [0, 0, 0]
+def test_the_offer_reads_well(url: str, open_page: Callable[..., Page]) -> None:
+    for scheme, lang, width in (("light", "en", 1280), ("dark", "zh", 390)):
+        page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+        visit(page, url, f"{PAGE}&lang={lang}")
+        page.locator(INSTALL).click()
+        expect(page.locator(".st-key-install")).to_be_visible()
+        expect(page.locator("[data-testid=stAlertContentError]")).to_be_visible()
+        settled(page)
+        assert serious(page) == []
+        assert sideways(page) == [0, 0, 0]

@@ -24,8 +24,8 @@ def expect_page(page: Page, slug: str) -> None:
 
 
 def stays(page: Page, slug: str) -> None:
-    """Long enough for a key to have done something, and for a page's run to have begun."""
-    page.wait_for_timeout(400)
+    """Whatever a key or a step in the history has set going has begun by the frame after next; it leads nowhere."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     expect_page(page, slug)
 
 

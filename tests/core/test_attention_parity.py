@@ -19,10 +19,11 @@ def random_qkv(h: int, hkv: int, tq: int, tk: int, dh: int, dv: int, batch: int 
             for heads, rows, width in ((h, tq, dh), (hkv, tk, dh), (hkv, tk, dv))]
 
 
+FEW_KEYS = [(6, 2, 5, 2, 4, 7), (4, 4, 9, 1, 3, 2), (9, 3, 8, 7, 6, 6)]  # fewer than queries
 SHAPES = [(6, 2, 3, 5, 4, 7), (6, 1, 5, 5, 8, 8), (4, 4, 1, 9, 3, 2), (9, 3, 7, 8, 6, 6)]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, *FEW_KEYS])
 def test_every_step_equals_the_reference(shape: tuple[int, ...]) -> None:
     q, k, v = random_qkv(*shape)
     t_q, t_k = shape[2:4]
@@ -49,6 +50,25 @@ def test_the_context_equals_torchs_fused_attention(shape: tuple[int, ...], maske
     torch.testing.assert_close(ops.attend(q, k, v, mask=mask).context, fused, atol=2e-6, rtol=2e-6)
     fused = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True, scale=0.3)
     torch.testing.assert_close(ops.attend(q, k, v, mask=mask, scale=0.3).context, fused, atol=2e-6, rtol=2e-6)
+
+
+@pytest.mark.parametrize("window", [None, 1, 3])
+@pytest.mark.parametrize("shape", FEW_KEYS)
+def test_queries_before_every_key_read_nothing_and_the_others_what_torch_says(
+    shape: tuple[int, ...], window: int | None,
+) -> None:
+    """C7 the other way round: with Tq > Tk query i sits at Tk − Tq + i, so the first Tq − Tk lie before every key. C1:
+    their weights and context are zero, and they are reported."""
+    q, k, v = random_qkv(*shape)
+    t_q, t_k = shape[2:4]
+    mask = ops.causal_mask(t_q, t_k) if window is None else ops.sliding_window_mask(t_q, t_k, window)
+    found, early = ops.attend(q, k, v, mask=ops.combine_masks(mask, None)), t_q - t_k
+    assert found.empty_rows[..., :early].all()
+    assert not found.empty_rows[..., early:].any()
+    assert not found.weights[..., :early, :].any()
+    assert not found.context[..., :early, :].any()
+    fused = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    torch.testing.assert_close(found.context[..., early:, :], fused[..., early:, :], atol=2e-6, rtol=2e-6)
 
 
 def test_leading_axes_may_be_absent() -> None:

@@ -198,6 +198,26 @@ def test_what_was_given_or_is_not_there_has_no_rule(name: str) -> None:
     assert caught.value.name == name
 
 
+@pytest.mark.parametrize("kind", ["single_head causal", "toy"])
+def test_what_was_given_is_not_said_to_be_missing(kind: str) -> None:
+    """The message names what is computed, and the tensor asked for is not among it."""
+    trace = TRACES[kind]()
+    for name in trace.names():
+        if name in trace.steps and not trace.is_given(name):
+            assert derive.rule(trace, name).name == name
+        if name not in trace.steps or any(read not in trace for read in trace.steps[name].reads):
+            with pytest.raises(UnknownName) as caught:
+                derive.rule(trace, name)
+            assert caught.value.given
+            assert name not in caught.value.known
+            assert all(derive.rule(trace, other).name == other for other in caught.value.known)
+            assert "was given" in str(caught.value)
+    with pytest.raises(UnknownName) as caught:
+        derive.rule(trace, "nonsense")
+    assert not caught.value.given
+    assert caught.value.known == trace.names()
+
+
 @pytest.mark.parametrize("kind", ["single_head causal", "block with one KV head", "toy", "biased LayerNorm"])
 def test_a_cell_of_a_slice_is_the_cell_of_the_tensor_at_its_full_index(kind: str) -> None:
     """For every name, batch entry and head: the matrix on screen and the index that an edit of it uses."""

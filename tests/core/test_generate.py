@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from core import model, sampling
+from core import kept, sampling
 from core.errors import SettingOutOfRange, ShapeError, SizeOutOfRange, TokenOutOfRange
 from core.generation import GenerationStep, compare, generate
 from core.model import Decoder
@@ -104,7 +104,7 @@ def test_each_step_says_what_it_computed_and_what_it_reused(window: int | None) 
         assert step.reused_rows == {"q": 0, "k": held, "v": held}
         assert step.shapes == {"q": (2, 6, n, 4), "k": (2, 2, held + n, 4), "v": (2, 2, held + n, 4),
                                "scores": (2, 6, n, held + n)}
-        assert 0 < step.seconds < 60
+        assert step.seconds >= 0
         assert step.trace is None
     assert [step.token is None for step in steps] == [True, True, False, False, False, False]
     assert [step.sampling is None for step in steps] == [True, True, False, False, False, False]
@@ -131,6 +131,27 @@ def test_the_logits_of_a_step_are_those_of_the_whole_text(choices: dict[str, Any
         assert result.difference <= 1e-5 * max(1.0, result.size)
         assert result.cached_seconds == step.seconds
         assert result.uncached_seconds > 0
+
+
+def test_all_steps_of_a_generation_keep_what_is_computed_from_them_in_one_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many steps are looked at, and how often: the numbers come back the same to the last bit."""
+    decoder = random_decoder(**MODELS[0])
+    free = [step.trace for step in generate(decoder, random_ids(2, 4), max_tokens=6, trace=True)]
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", 4000)
+    bound = [step.trace for step in generate(decoder, random_ids(2, 4), max_tokens=6, trace=True)]
+    computed = 0
+    for _look in range(2):
+        for one, other in zip(free, bound, strict=True):
+            assert one is not None
+            assert other is not None
+            for name in one.names():
+                assert torch.equal(one[name], other[name]), name
+            held = [trace.nbytes - sum(t.nbytes for t in trace.stream) for trace in bound if trace is not None]
+            assert sum(held) <= 4000
+            computed += one.nbytes
+    assert computed > 8 * 4000, "the bound would not have been reached"
 
 
 def test_a_chunk_that_chose_nothing_has_nothing_to_compare() -> None:
@@ -284,7 +305,3 @@ def test_what_cannot_work_is_refused_at_the_call(settings: dict[str, Any], error
 def test_a_token_outside_the_table_is_refused_by_the_first_step() -> None:
     with pytest.raises(TokenOutOfRange):
         next(generate(random_decoder(**MODELS[0]), torch.tensor([[1, 99]]), max_tokens=3))
-
-
-def test_the_model_gives_the_same_function() -> None:
-    assert model.generate is generate

@@ -68,6 +68,8 @@ def test_a_width_that_no_head_count_divides_is_refused_with_widths_that_would_do
     (1, 4, [[1, 1, 1, 1]]),  # C6: the one query of a decoding step is the last position
     (2, 5, [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]),  # H9
     (3, 4, [[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]),  # W35, lower-right
+    (5, 2, [[0, 0], [0, 0], [0, 0], [1, 0], [1, 1]]),  # queries that lie before every key
+    (2, 1, [[0], [1]]),
 ])
 def test_a_causal_mask_is_aligned_at_the_end(t_q: int, t_k: int | None, rows: list[list[int]]) -> None:
     assert allowed(ops.causal_mask(t_q, t_k)) == rows
@@ -95,13 +97,14 @@ def test_a_window_counts_the_current_token() -> None:
     assert allowed(ops.sliding_window_mask(2, 5, 2)) == [[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]
 
 
-@given(st.integers(1, 7), st.integers(0, 5), st.integers(1, 12))
-def test_masks_agree_with_their_definition(t_q: int, cached: int, window: int) -> None:
-    t_k = t_q + cached
-    at = [cached + i for i in range(t_q)]
+@given(st.integers(1, 7), st.integers(1, 12), st.integers(1, 12))
+def test_masks_agree_with_their_definition(t_q: int, t_k: int, window: int) -> None:
+    at = [t_k - t_q + i for i in range(t_q)]
     assert allowed(ops.causal_mask(t_q, t_k)) == [[int(j <= p) for j in range(t_k)] for p in at]
     expected = [[int(p - window < j <= p) for j in range(t_k)] for p in at]
     assert allowed(ops.sliding_window_mask(t_q, t_k, window)) == expected
+    prefix = min(window, t_k)
+    assert allowed(ops.prefix_mask(t_q, t_k, prefix)) == [[int(j <= p or j < prefix) for j in range(t_k)] for p in at]
 
 
 def test_a_padding_mask_hides_keys_and_not_queries() -> None:
@@ -121,7 +124,8 @@ def test_combining_masks_hides_what_any_of_them_hides() -> None:
 
 
 @pytest.mark.parametrize("call", [
-    lambda: ops.causal_mask(3, 2), lambda: ops.causal_mask(0), lambda: ops.sliding_window_mask(2, 2, 0),
+    lambda: ops.causal_mask(3, 0), lambda: ops.causal_mask(0), lambda: ops.sliding_window_mask(2, 0, 1),
+    lambda: ops.sliding_window_mask(2, 2, 0),
     lambda: ops.padding_mask(torch.ones(2, 3)), lambda: ops.padding_mask(torch.ones(3, dtype=torch.bool)),
     lambda: ops.attend(torch.ones(2, 3), torch.ones(2, 4), torch.ones(2, 3)),
     lambda: ops.attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(4, 3)),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from core import notation, steps, trace, worked
+from core import kept, notation, steps, trace, worked
+from core.cache import KVCache
 from core.config import ModelConfig
 from core.errors import ShapeError, UnknownName
 from core.model import Decoder
@@ -143,7 +144,7 @@ def test_computed_tensors_are_kept_within_a_bound_and_come_back_the_same(monkeyp
     result = traced(**CONFIG)
     computed = [name for name in result.names() if not result.is_given(name)]
     before = {name: result[name].clone() for name in computed}
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", 3000)
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", 3000)
     small, stream = traced(**CONFIG), sum(t.nbytes for t in result.stream)
     for name in [*computed, *reversed(computed)]:
         assert torch.equal(small[name], before[name]), name
@@ -156,8 +157,8 @@ def test_when_room_is_short_the_tensor_unused_longest_goes(monkeypatch: pytest.M
     result = traced(**CONFIG)
     keep, drop, new = "blocks.0.norm1", "blocks.1.norm1", "blocks.0.k_proj"
     sizes = {name: result[name].nbytes for name in (keep, drop, new)}
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", sizes[keep] + max(sizes[drop], sizes[new]))
     result = traced(**CONFIG)
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", sizes[keep] + max(sizes[drop], sizes[new]))
     first, second = result[keep], result[drop]
     assert result[keep] is first
     assert result[new] is not None
@@ -167,7 +168,7 @@ def test_when_room_is_short_the_tensor_unused_longest_goes(monkeypatch: pytest.M
 
 
 def test_several_readers_get_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "COMPUTED_BYTES", 2000)
+    monkeypatch.setattr(kept, "COMPUTED_BYTES", 2000)
     result, expected, failures = traced(**CONFIG), traced(**CONFIG)["logits"], []
 
     def read() -> None:
@@ -186,6 +187,41 @@ def test_several_readers_get_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -
     for reader in readers:
         reader.join()
     assert failures == []
+
+
+def test_sizes_are_settled_when_a_trace_begins() -> None:
+    """Sessions share traces: reading one changes nothing that another one looks at."""
+    decoder = random_decoder(**CONFIG)
+    cache = KVCache(decoder.config, 2, 8)
+    decoder(random_ids(), cache=cache)
+    later = Trace()
+    decoder(random_ids()[:, :1], cache=cache, trace=later)
+    for result in (traced(**CONFIG), later, *(make() for make in worked.EXAMPLES.values())):
+        before = dict(result._sizes)
+        with pytest.raises(TypeError):
+            result._sizes["T"] = 1  # type: ignore[index]
+        axes = {axis for name in result.names() for axis in result.axes(name)}
+        assert axes <= before.keys()
+        for name in result.names():
+            for axis, size in zip(result.axes(name), result[name].shape, strict=True):
+                assert before[axis] == size or (name == "mask" and size == 1), (name, axis)
+        assert result._sizes == before
+        assert result.sizes == {axis: before[axis] for axis in result.sizes}
+
+
+def test_traces_that_keep_their_tensors_together_hold_no_more_than_one() -> None:
+    together = kept.Kept(max_bytes=3000)
+    decoder, alone = random_decoder(**CONFIG), traced(**CONFIG)
+    several = [Trace(kept=together) for _ in range(3)]
+    for result in several:
+        decoder(random_ids(), trace=result)
+    for name in alone.names():
+        for result in several:
+            assert torch.equal(result[name], alone[name]), name
+            assert together.nbytes <= 3000 or together.nbytes == result[name].nbytes
+        held = [result.nbytes - sum(t.nbytes for t in result.stream) for result in several]
+        assert sum(held) == together.nbytes
+    assert alone.nbytes - sum(t.nbytes for t in alone.stream) > 3000, "the bound would not have been reached"
 
 
 def test_the_check_compares_with_what_the_fused_kernel_gave() -> None:

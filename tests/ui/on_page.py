@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Expander
 
 from core import derive, live, toy, worked
+from core.generation import GenerationStep, generate
+from core.model import decoder_of
+from core.stages.sharing import shared
 from core.toy import ToySizes
-from core.trace import Trace, template
+from core.trace import NAMES, Trace, template
+from tests.waiting import LONGEST
 from ui.bench import address
+from ui.shell.syllabus import STAGES, stage
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
@@ -22,28 +28,42 @@ SCORES = "pages/attention/scores.py"
 MASK = "pages/attention/mask.py"
 
 
-def pages() -> list[str]:
-    """The page files that app.py lists, read without running it."""
-    for node in ast.parse((ROOT / "app.py").read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PAGES":
-            return [file for files in ast.literal_eval(node.value).values() for file in files]
-    raise AssertionError("app.py lists no PAGES")
-
-
-PAGES = pages()
-TRACED = [page for page in PAGES if "/inference/" not in page]  # those show a step of a generation: test_inference.py
+PAGES = [entry.page for entry in STAGES if (ROOT / entry.page).exists()]
+SHARING = "pages/attention/sharing.py"
+STEPPED = GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 
 
 def opened(page: str = SCORES, **address_parts: str) -> AppTest:
     """The page after its first run, opened with these parameters in the address.
 
-    AppTest starts on the home page, so a page's own first run is the second of the session.
+    AppTest knows a page before the first run by its file's name alone, which is its slug here.
     """
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     for key, value in address_parts.items():
         at.query_params[key] = value
-    at.run()
-    return at if page == PAGES[0] else at.switch_page(page).run()
+    return at.run() if page == PAGES[0] else at.switch_page(page).run()
+
+
+def sections(at: AppTest) -> dict[str, Expander]:
+    """The folded sections that the page declares, by the key that opens them."""
+    found = ((re.search(r"open-[\w-]+$", section.proto.id), section) for section in at.expander)
+    return {match[0]: section for match, section in found if match}
+
+
+def unfold(at: AppTest) -> list[str]:
+    """Open every section of the page, and those that come into sight with it; returns their keys.
+
+    Each must have something in it.
+    """
+    opened: list[str] = []
+    while more := [key for key in sections(at) if key not in opened]:
+        for key in more:
+            at.session_state[key] = True
+        at.run()
+        assert not at.exception
+        opened += more
+    assert [key for key, section in sections(at).items() if not section.children] == []
+    return opened
 
 
 def arrived(**address_parts: str) -> AppTest:
@@ -88,7 +108,11 @@ def assert_shows(at: AppTest, trace: Trace, *, batch: int = 0, head: int = 0) ->
                 template(frame["name"])
             except KeyError:
                 continue
-            np.testing.assert_array_equal(values(frame), expected(trace, frame, batch, head), frame["name"])
+            seen = values(frame)
+            if frame["filled"] is not None:  # a cache: what is not written yet is zeros, which are not drawn
+                assert not seen[frame["filled"]:].any()
+                seen, frame["rows"]["size"] = seen[:frame["filled"]], frame["filled"]
+            np.testing.assert_array_equal(seen, expected(trace, frame, batch, head), frame["name"])
             count += 1
     return count
 
@@ -130,6 +154,42 @@ def trace_of(source: str, model: live.Live) -> Trace:
     return {"single_head": worked.single_head, "block": worked.block, "block_shared": lambda: worked.block(kv_heads=1),
             "grouped": worked.grouped, "toy": lambda: toy.toy(TOY_SIZES, 7),
             "live": lambda: model.trace(SENTENCE)}[source]()
+
+
+def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:
+    """The core's own generation from the ids of a trace, with its parameters."""
+    ids = trace["tokens"]
+    room = min(count, trace.config.max_positions - ids.shape[1] + 1)
+    return list(generate(decoder_of(trace), ids, **{"max_tokens": room, "trace": True, **choices}))
+
+
+class OnScreen(NamedTuple):
+    """What a page must show: the numbers, the batch entry and head, whether it shows its own example instead."""
+
+    trace: Trace
+    batch: int
+    head: int
+    elsewhere: bool
+
+
+def on_screen(page: str, source: str, model: live.Live) -> OnScreen:
+    """What a page opens with on a source, straight from the core."""
+    here, trace, (parts, (batch, head)) = stage(Path(page).stem), trace_of(source, model), SOURCES[source]
+    needs = "logits" if page in STEPPED else here.needs if here.needs in NAMES else f"blocks.0.{here.needs}"
+    elsewhere = needs not in trace
+    if elsewhere:
+        trace = worked.EXAMPLES[here.example]()
+        batch, head = 0, min(head, trace.config.heads - 1)
+    elif page == MASK and source == "single_head":  # the mask page opens with the causal mask of D0 §7
+        trace = worked.single_head("causal")
+    elif page == SHARING:  # one layer, with another number of KV heads where the example says so
+        kv_heads = worked.OPENING_KV_HEADS.get(trace.source, trace.config.kv_heads)
+        trace = shared.share(trace, int(parts.get("layer", "1")) - 1, kv_heads, "mean").trace
+    if page in STEPPED:
+        made = steps_of(trace, 2)[1]  # the first decode step
+        assert made.trace is not None
+        trace = made.trace
+    return OnScreen(trace, batch, head, elsewhere)
 
 
 REFUSED = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +27,7 @@ from tests.ui.on_page import (
     opened,
     payloads,
 )
+from tests.waiting import LONGEST, until
 from ui import sources
 from ui.bench import address
 
@@ -110,7 +110,7 @@ def test_an_unsound_address_is_dropped_with_a_notice(source: str, key: str) -> N
         said = []
         for lang in ("en", "zh")[:2 if place == 0 else 1]:
             parts = {"lang": lang, "source": source, key: value}
-            at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+            at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
             at.context = {"locale": lang}
             for name, part in parts.items():
                 at.query_params[name] = part
@@ -157,10 +157,7 @@ def own_loader(monkeypatch: pytest.MonkeyPatch) -> Iterator[sources.Loader]:
 
 
 def until_idle(loader: sources.Loader) -> None:
-    deadline = time.monotonic() + 60
-    while loader.progress() is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: loader.progress() is None)
 
 
 def test_a_missing_model_says_which_command_installs_it(
@@ -206,7 +203,7 @@ def test_the_page_does_not_wait_for_the_model(
 
     def slow(name: str, progress: Any) -> live.Live:
         progress("dequantise", 0.25)
-        assert ready.wait(60)
+        assert ready.wait(LONGEST)
         return model
 
     monkeypatch.setattr(live, "load", slow)
@@ -231,7 +228,7 @@ def test_every_page_shows_its_example_while_there_is_no_model(
     ready = threading.Event()
 
     def never(name: str, progress: Any) -> live.Live:
-        ready.wait(60)
+        ready.wait(LONGEST)
         raise ModelMissing(name, "pip install it")
 
     if state == "missing":

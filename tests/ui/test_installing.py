@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.live import registry
 from core.live.errors import InstallFailed
 from core.live.install import Installation, Installer
+from tests.waiting import LONGEST, until
 from ui import sources
 from ui.furniture import installing
 from ui.shell import errors
@@ -49,18 +49,16 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
     monkeypatch.setattr(installing, "installer", lambda: found)
     monkeypatch.setitem(registry.MODELS, registry.DEFAULT, registry.Packaged("no-such-distribution", COMMAND))
     yield found
-    while loader.progress() is not None:
-        time.sleep(0.01)
+    until(lambda: loader.progress() is None)
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, *, local: bool, lang: str = "en") -> AppTest:
     """The home page with Live chosen, once it is known that there is no model."""
     monkeypatch.setattr(installing, "possible", lambda: local)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     at.query_params |= {"lang": lang, "source": "live"}
     at.run()
-    while sources.loader().progress() is not None:
-        time.sleep(0.01)
+    until(lambda: sources.loader().progress() is None)
     return at.run()
 
 
@@ -69,11 +67,10 @@ def keys(at: AppTest) -> set[str | None]:
 
 
 def test_without_a_browser_on_this_machine_nothing_is_offered(recorder: Recorder) -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
     at.query_params |= {"lang": "en", "source": "live"}
     at.run()
-    while sources.loader().progress() is not None:
-        time.sleep(0.01)
+    until(lambda: sources.loader().progress() is None)
     at.run()
     assert "install" not in keys(at)
     assert COMMAND in at.error[0].value

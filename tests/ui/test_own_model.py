@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from core.live import registry
 from tests.ui.on_page import arrived, opened, payloads
+from tests.waiting import until
 from ui import sources
 
 SIZES: dict[str, Any] = {"vocab_size": 256, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -40,15 +40,12 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.setenv(registry.VARIABLE, str(folder))
     monkeypatch.setenv("TRANSFORMER_WORKBENCH_CACHE", str(tmp_path / "cache"))
     yield folder
-    sources._loader_of.clear()
+    sources._loaders.cache_clear()
 
 
 def loaded(name: str) -> None:
     """Wait until the server's loader of that model is done."""
-    deadline = time.monotonic() + 60
-    while sources._loader_of(name).progress() is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: sources.loader_of(name).progress() is None)
 
 
 def test_a_chosen_checkpoint_gives_its_numbers(checkpoints: Path) -> None:

@@ -13,25 +13,24 @@ from streamlit.testing.v1 import AppTest
 from core import live, toy, worked
 from core.trace import NAMES
 from tests.ui.on_page import (
-    MASK,
     PAGES,
     ROOT,
-    SCORES,
     SENTENCE,
     SOURCES,
     TOY,
     TOY_SIZES,
-    TRACED,
     assert_shows,
     everything,
     messages,
+    on_screen,
     opened,
     payloads,
     scope,
+    sections,
     shown,
-    trace_of,
+    unfold,
 )
-from ui.shell.syllabus import stage
+from tests.waiting import LONGEST
 
 
 def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
@@ -39,31 +38,24 @@ def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
     assert files == set(PAGES)
 
 
+# How many frames of the page, all sections open, have the name of a tensor: at least.
+LEAST = {"embedding": 3, "projections": 3, "scores": 4, "mask": 5, "mixing": 6, "heads": 4, "sharing": 2, "rope": 3,
+         "generation": 7, "kv_cache": 6}
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("page", TRACED)
-def test_a_page_shows_the_numbers_of_its_source(page: str, source: str, lang: str, model: live.Live) -> None:
-    parts, (batch, head) = SOURCES[source]
-    at = opened(page, lang=lang, **parts)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_with_every_section_open_shows_the_numbers_of_its_source(
+    page: str, source: str, lang: str, model: live.Live,
+) -> None:
+    at = opened(page, lang=lang, **SOURCES[source][0])
     assert not at.exception
-    here, trace = stage(Path(page).stem), trace_of(source, model)
-    needs = here.needs if here.needs in NAMES else f"blocks.0.{here.needs}"
-    elsewhere = needs not in trace  # then the page shows its own example, and says so
-    if elsewhere:
-        trace, batch, head = worked.EXAMPLES[here.example](), 0, 0
-    assert len(messages(at)) == elsewhere
-    sections = [section.proto.id for section in at.expander]
-    for key in ("from", "predict", "predict-mask", "wrong", "experiment", "softmax", "overflow", "broadcast", "code",
-                "share", "one-hot", "repeats", "positions", "sizes", "context", "meaning", "lengths", "vocabulary",
-                "ways", "speeds", "distance", "pairings", "cache"):
-        at.session_state[f"open-{key}"] = True
-    at.run()
-    assert not at.exception
-    if page == MASK and source == "single_head":  # the mask page opens with the causal mask of D0 §7
-        trace = worked.single_head("causal")
-    count = assert_shows(at, trace, batch=batch, head=head)
-    assert count >= (4 if page == SCORES else 0) + (6 if page == SCORES and source != "live" else 0)
-    assert len(sections) == len(at.expander)
+    wanted = on_screen(page, source, model)
+    assert len(messages(at)) == wanted.elsewhere
+    declared = set(sections(at))
+    assert declared <= set(unfold(at))
+    assert assert_shows(at, wanted.trace, batch=wanted.batch, head=wanted.head) >= LEAST.get(Path(page).stem, 0)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -80,7 +72,7 @@ def test_the_two_languages_differ_and_the_numbers_do_not(page: str) -> None:
 
 def test_the_browser_s_language_is_the_first_one_shown_and_the_address_wins() -> None:
     for locale, parts, language in (("zh-TW", {}, "zh"), ("fr-FR", {}, "en"), ("zh-CN", {"lang": "en"}, "en")):
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LONGEST)
         at.context = {"locale": locale}
         for key, value in parts.items():
             at.query_params[key] = value

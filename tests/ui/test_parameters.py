@@ -101,9 +101,8 @@ def test_an_endless_number_with_its_section_open_is_dropped_with_a_notice(
 
 
 def test_the_program_of_a_product_with_a_single_number_is_shown() -> None:
-    at = opened(PAGE_OF["matmul"], lang="en")
+    at = opened(PAGES[0], lang="en", left="[]", right="2,3")
     at.session_state["open-code"] = True
-    at.query_params["left"], at.query_params["right"] = "[]", "2,3"
-    at.run()
+    at.switch_page(PAGE_OF["matmul"]).run()
     assert not at.exception
     assert any("# a [], b [2, 3]" in element.value for element in at.code)

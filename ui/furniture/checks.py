@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.trace import Check
+from core.check import Check
 from ui.shell import i18n, numbers
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number

@@ -56,6 +56,7 @@ def _loading() -> None:
     if progress is None:
         st.rerun()
     stages = {
+        "room": _("waiting until another model has made room"),
         "read": _("reading the file"), "wait": _("waiting for another process that prepares it"),
         "dequantise": _("unpacking the weights into float32"),
         "write": _("keeping them for next time"), "map": _("mapping the weights"),

@@ -45,7 +45,9 @@ def format_double(value: float, decimals: int) -> str:
 
 
 def format_difference(x: float) -> str:
-    """A difference, 0 or more, with two digits, however small: "0", "6.0e-8"."""
+    """A difference, 0 or more, with two digits, however small: "0", "6.0e-8", "∞"."""
+    if not math.isfinite(x):
+        return format_double(x, decimals=1)
     return "0" if x == 0 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from core import comparison
+from core.derive import exact_sum
 from core.errors import SizeOutOfRange
 from core.trace import Trace
 
@@ -145,7 +146,7 @@ def cell(left: Tensor, right: Tensor, index: Sequence[int]) -> CellSum:
     one, other = (_own(operand, batch) for operand in (left, right))
     places = (((*one, row, i), (*other, i, column)) for i in range(left.shape[-1]))
     terms = tuple(Term(a, b, float(left[a]), float(right[b])) for a, b in places)
-    return CellSum((*batch, row, column), terms, math.fsum(term.left * term.right for term in terms),
+    return CellSum((*batch, row, column), terms, exact_sum(term.left * term.right for term in terms),
                    float(made[(*batch, row, column)]))
 
 

@@ -46,7 +46,7 @@ def traced(step: GenerationStep) -> Trace:
 
 def visit(page: Page, address: str) -> Page:
     page.goto(address)
-    page.locator("[role=gridcell]").first.wait_for(timeout=60_000)
+    page.locator("[role=gridcell]").first.wait_for()
     return page
 
 
@@ -109,6 +109,7 @@ def test_weights_times_v_is_the_core_s_cell_for_cell(page: Page, url: str) -> No
 
 
 def test_it_runs_by_itself_and_stops_at_once(page: Page, url: str) -> None:
+    page.clock.install()
     visit(page, f"{url}/generation?lang=en&source=toy&new=256&T=4")
     press(page, "go")
     expect(page.locator(".st-key-run-go button")).to_have_text("Stop")
@@ -116,11 +117,13 @@ def test_it_runs_by_itself_and_stops_at_once(page: Page, url: str) -> None:
     page.wait_for_function("path => Number(document.querySelector(path)?.value) >= 5", arg=SLIDER)
     press(page, "go")
     expect(page.locator(".st-key-run-go button")).to_have_text("Run")
+    settled(page)
     made = handle.get_attribute("max")
-    page.wait_for_timeout(1200)  # more than three ticks
+    page.clock.fast_forward(1200)  # more than three ticks
+    settled(page)
     assert handle.get_attribute("max") == made
     press(page, "go")
-    expect(page.get_by_text("The run ends here")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("The run ends here")).to_be_visible()
     expect(page.locator(".st-key-run-go button")).to_be_disabled()
 
 
@@ -173,7 +176,7 @@ def test_two_learners_do_not_mix(open_page: Callable[..., Page], url: str) -> No
 
 def test_the_live_model_goes_on_from_a_typed_text(page: Page, url: str) -> None:
     visit(page, f"{url}/generation?lang=en&source=live&text=A+small+red+fox&layer=3&head=5")
-    expect(page.locator("[data-name='blocks.2.k_all']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.k_all']")).to_be_visible()
     model = live.load()
     ids = torch.tensor([model.encode("A small red fox").ids])
     steps = list(generate(model.decoder, ids, max_tokens=20, trace=True, stop_ids=model.stop_ids))
@@ -181,7 +184,7 @@ def test_the_live_model_goes_on_from_a_typed_text(page: Page, url: str) -> None:
     value = float(seen.rsplit(": ", 1)[1].replace("−", "-"))
     assert value == pytest.approx(float(traced(steps[1])["blocks.2.scores"][0, 4, 0, -2]), abs=1e-3)
     press(page, "go")
-    expect(page.get_by_text("The run ends here")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("The run ends here")).to_be_visible()
     shown = page.locator(".text p:first-child b").all_inner_texts()
     last = steps[-1]
     assert last.token is not None
@@ -210,9 +213,9 @@ def test_measuring_draws_both_curves_and_stops(page: Page, url: str) -> None:
     visit(page, f"{url}/kv_cache?lang=en")
     section = unfold(page, "times")
     section.locator(".st-key-measure-go button").click()
-    expect(section.locator(".js-plotly-plot").first).to_be_visible(timeout=30_000)
+    expect(section.locator(".js-plotly-plot").first).to_be_visible()
     section.locator(".st-key-measure-go button").click()
-    expect(section.get_by_text("Measure on this machine")).to_be_visible(timeout=30_000)
+    expect(section.get_by_text("Measure on this machine")).to_be_visible()
 
 
 def test_mistakes_are_shown_beside_what_is_right(page: Page, url: str) -> None:
@@ -243,7 +246,7 @@ def test_without_the_cache_there_is_nothing_to_fill(page: Page, url: str) -> Non
 def test_an_address_makes_the_steps_that_it_names_and_shows_the_one_looked_at(page: Page, url: str) -> None:
     prompt = "text=The+cat+sat&source=live"
     page.goto(f"{url}/generation?lang=en&{prompt}&made=7&at=3")
-    page.wait_for_function("path => document.querySelector(path)?.max === '7'", arg=SLIDER, timeout=60_000)
+    page.wait_for_function("path => document.querySelector(path)?.max === '7'", arg=SLIDER)
     settled(page)
     expect(page.locator(SLIDER)).to_have_value("3")
     assert "made=7" in page.url

@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import derive, worked
-from core.stages.heads import index_map, practice
+from core.stage import At
+from core.stages import heads
+from core.stages.heads import index_map
 from core.stages.sharing import shared
 from core.trace import Trace
 from tests.browser.on_page import SWEEP, cell, choose, dock, edit, overhang, settled, unfold
@@ -160,16 +162,16 @@ def test_a_thumbnail_is_chosen_with_the_mouse_and_the_keyboard(page: Page, url: 
     assert drawn == [round(float(value) * 255) for value in BLOCK["blocks.0.weights"][0, 1].flatten()]
 
 
-@pytest.mark.parametrize("kind", practice.KINDS)
-def test_each_mistake_shows_its_own_difference(page: Page, url: str, kind: str) -> None:
+def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     visit(page, f"{url}/heads?lang=en&decimals=2")
     unfold(page, "wrong")
-    choose(page, "slip", practice.KINDS.index(kind))
-    result = practice.mistake(BLOCK, 0, kind)
-    assert result.difference is not None
-    matrix = result.difference[0, 0] if result.difference.ndim == 4 else result.difference[0]
-    expect(page.locator("[data-name='difference'] [role=gridcell]")).to_have_text(
-        [format_number(float(value), 2) for value in matrix.flatten()])
+    for number, kind in enumerate(heads.MISTAKES):
+        choose(page, "slip", number)
+        result = heads.MISTAKES[kind](At(BLOCK))
+        assert result.difference is not None
+        matrix = result.difference[0, 0] if result.difference.ndim == 4 else result.difference[0]
+        expect(page.locator("[data-name='difference'] [role=gridcell]")).to_have_text(
+            [format_number(float(value), 2) for value in matrix.flatten()])
 
 
 # Sharing.
@@ -199,19 +201,23 @@ def products(trace: Trace, which: str) -> list[tuple[str, str, set[tuple[Any, ..
 
 
 @pytest.mark.parametrize("which", ["k", "v"])
-@pytest.mark.parametrize("count", [4, 2, 1])
-def test_pointing_at_any_product_lights_the_kv_head_that_is_read(page: Page, url: str, which: str, count: int) -> None:
-    trace = shared.share(GROUPED, 0, count).trace
-    visit(page, f"{url}/sharing?lang=en&which={which}&kvheads={count}")
-    said = [cell for cell in swept(page) if cell["at"][0] == "product"]
-    for seen, (place, text, lit) in zip(said, products(trace, which), strict=True):
-        assert seen["main"] == f"{place} = {text}"
-        assert places(seen["lit"]) == lit
+def test_pointing_at_any_product_lights_the_kv_head_that_is_read(page: Page, url: str, which: str) -> None:
+    visit(page, f"{url}/sharing?lang=en&which={which}")
+    for number, count in enumerate((4, 2, 1)):
+        trace = shared.share(GROUPED, 0, count).trace
+        choose(page, "kvheads", number)
+        expect(page.locator(".head.of-kv")).to_have_count(count)
+        said = [cell for cell in swept(page) if cell["at"][0] == "product"]
+        for seen, (place, text, lit) in zip(said, products(trace, which), strict=True):
+            assert seen["main"] == f"{place} = {text}"
+            assert places(seen["lit"]) == lit
 
 
 def test_a_number_of_v_feeds_every_query_head_that_shares_it(page: Page, url: str) -> None:
-    for count, readers in ((4, 1), (2, 2), (1, 4)):
-        visit(page, f"{url}/sharing?lang=en&kvheads={count}&pin=none")
+    visit(page, f"{url}/sharing?lang=en&pin=none")
+    for number, (count, readers) in enumerate(((4, 1), (2, 2), (1, 4))):
+        choose(page, "kvheads", number)
+        expect(page.locator(".head.of-kv")).to_have_count(count)
         (seen,) = [cell for cell in swept(page) if cell["at"] == ["right", 2, 1]]
         assert places(seen["feeds"]) == {("product", row, 1) for row in range(readers * GROUPED.sizes["T"])}
 
@@ -263,7 +269,7 @@ def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page
 def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
     visit(page, f"{url}/{address}&lang=en")
     if "live" in address:
-        expect(page.locator(".strip .sizes")).to_contain_text("D=576", timeout=60_000)
+        expect(page.locator(".strip .sizes")).to_contain_text("D=576")
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
     settled(page)
     assert overhang(page) <= 0

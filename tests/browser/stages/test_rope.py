@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import derive, live, worked
-from core.stages.rope import meetings, practice, rotation, scaling
+from core.stage import At
+from core.stages import rope
+from core.stages.rope import meetings, rotation, scaling
 from core.trace import Trace
 from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, settled, unfold, wait_for_slice
 from ui.shell.numbers import format_number, full_value
@@ -186,7 +188,7 @@ def test_a_question_hides_the_pairs_cells_and_its_hand(page: Page, url: str) -> 
     visit(page, f"{url}/rope?lang=en&pin=none")
     section = unfold(page, "predict")
     section.locator(".st-key-rope-question-ask button").click()
-    asked = practice.question(rotation.Rope(8, pairing="adjacent"), worked.ROPE_POSITIONS, 0)
+    asked = rope.ask(At(worked.rope_pairs()), 0)
     row = worked.ROPE_POSITIONS.index(asked.row)
     expect(cell(page, "cos", row, asked.column)).to_have_text("?")
     expect(cell(page, Q_ROT, row, 2 * asked.column)).to_have_text("?")
@@ -232,14 +234,14 @@ def test_the_other_sections_show_what_the_core_says(page: Page, url: str) -> Non
     other = meetings.pairings(trace, 0, 0, 0)
     expect(texts(page, "permuted")).to_have_text([printed(float(v)) for v in other.after.flatten()])
     unfold(page, "cache")
-    decoded = practice.decoded(trace, 0)
+    decoded = rope.decoded(At(trace))
     for name, row in (("right", decoded.row), ("stuck", decoded.stuck)):
         expect(texts(page, name)).to_have_text([printed(float(v)) for v in row.flatten()])
     page.locator(".st-key-open-cache summary").click()
     unfold(page, "wrong")
-    for number, kind in enumerate(practice.KINDS):
+    for number, kind in enumerate(rope.MISTAKES):
         choose(page, "misturn", number)
-        result = practice.mistake(trace, 0, kind)
+        result = rope.MISTAKES[kind](At(trace))
         assert result.difference is not None
         largest = printed(result.largest(0, 0))
         expect(page.get_by_text(f"Largest difference in this head: {largest}")).to_be_visible()
@@ -247,7 +249,7 @@ def test_the_other_sections_show_what_the_core_says(page: Page, url: str) -> Non
 
 def test_the_live_model_turns_its_real_queries(page: Page, url: str) -> None:
     visit(page, f"{url}/rope?lang=en&source=live&text=A+small+red+fox.&layer=3&head=5")
-    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible()
     trace = live.load().trace("A small red fox.")
     seen = cell(page, "blocks.2.q_rot", 3, 0).get_attribute("aria-label") or ""
     value = float(seen.rsplit(": ", 1)[1].replace("−", "-"))
@@ -261,20 +263,19 @@ def test_the_slider_of_the_base_follows_the_source(page: Page, url: str) -> None
     shown = page.locator(".st-key-base [data-testid=stSliderThumbValue]")
     expect(shown).to_have_text("10000")
     choose(page, "source", 2)
-    expect(page.locator("[data-name='blocks.0.q_rot']")).to_have_attribute("aria-colcount", "64", timeout=60_000)
+    expect(page.locator("[data-name='blocks.0.q_rot']")).to_have_attribute("aria-colcount", "64")
     base = live.load().config.rope_base
     assert base != worked.rope_pairs().config.rope_base
     expect(shown).to_have_text(full_value(base))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_word_of_many_hands_overlaps_another(
     open_page: Callable[..., Page], url: str, width: int, scheme: str,
 ) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
     visit(page, f"{url}/rope?lang=en&source=live&text=A+small+red+fox.")
-    expect(page.locator(".dial")).to_have_count(32, timeout=60_000)
+    expect(page.locator(".dial")).to_have_count(32)
     settled(page)
     boxes = page.locator(".dial").evaluate_all("""all => all.flatMap((dial, n) => [
         ...dial.querySelectorAll("span")].map((word) => {

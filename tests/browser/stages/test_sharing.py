@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 
 from core import toy, worked
 from core.toy import ToySizes
-from tests.browser.conftest import start_server
 from tests.browser.on_page import (
     STRINGS,
     cell,
@@ -22,6 +21,7 @@ from tests.browser.on_page import (
     edit,
     fill,
     settled,
+    settles,
     switch,
     unfold,
     visit,
@@ -52,11 +52,7 @@ def picture(page: Page) -> tuple[object, ...]:
 
 def expect_picture(page: Page, wanted: tuple[object, ...]) -> None:
     """Wait until the page looks like that; fail with what differs."""
-    for _ in range(60):
-        if picture(page) == wanted:
-            return
-        page.wait_for_timeout(50)
-    assert picture(page) == wanted
+    settles(page, lambda: picture(page), wanted)
 
 
 def worked_with_everything(page: Page, url: str) -> None:
@@ -97,7 +93,7 @@ def toy_of_ones(page: Page, url: str) -> None:
 def live_text(page: Page, url: str) -> None:
     """A sentence with characters that an address must escape."""
     visit(page, f"{url}/scores?lang=en&source=live&layer=3&head=2")
-    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-name='blocks.2.q_rot']")).to_be_visible()
     box = page.locator(".st-key-text textarea")
     box.fill("A & B = 50% “猫”\n#1?")
     box.press("Control+Enter")
@@ -115,7 +111,7 @@ def test_a_copied_address_and_a_reload_show_the_same_page(
     other = open_page(locale="zh-CN" if "lang=en" in address else "en-US")
     visit(other, address)
     if prepare is live_text:
-        expect(other.locator("[data-name='blocks.2.q_rot']")).to_be_visible(timeout=60_000)
+        expect(other.locator("[data-name='blocks.2.q_rot']")).to_be_visible()
     expect_picture(other, seen)
     page.reload()
     page.locator("[role=gridcell]").first.wait_for()
@@ -270,17 +266,10 @@ def test_the_choices_hold_from_page_to_page(page: Page, url: str) -> None:
     assert all(part in page.url for part in ("source=toy", "T=3", "seed=4", "head=2", "decimals=4", "edits="))
 
 
-@pytest.fixture
-def fresh_url(tmp_path: Path) -> Iterator[str]:
-    """A server that nobody has visited yet."""
-    server, address = start_server(ROOT / "serve.py", tmp_path / "server.log")
-    yield address
-    server.terminate()
-    server.wait(timeout=20)
-
-
-def test_the_very_first_request_of_a_server_may_be_a_deep_link(page: Page, fresh_url: str) -> None:
-    visit(page, f"{fresh_url}/scores?lang=zh&example=block")
+def test_the_very_first_request_of_a_server_may_be_a_deep_link(
+    own_server: Callable[[Path], str], open_page: Callable[..., Page],
+) -> None:
+    page = visit(open_page(), f"{own_server(ROOT / 'serve.py')}/scores?lang=zh&example=block")
     wait_for_slice(page, worked.block(), "blocks.0.scaled")
     expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.locator("[role=dialog]")).to_have_count(0)

@@ -41,8 +41,8 @@ def visit(page: Page, url: str, text: str = SENTENCE, **more: str) -> Page:
     """Open the page on the live model and wait for its tokens."""
     parts = "".join(f"&{key}={value}" for key, value in more.items())
     page.goto(f"{url}/tokens?lang=en&source=live&text={quote(text)}{parts}")
-    page.locator(".ladder").wait_for(state="attached", timeout=60_000)
-    page.locator(".st-key-try-d1").wait_for(timeout=60_000)  # the live model is there
+    page.locator(".ladder").wait_for(state="attached")
+    page.locator(".st-key-try-d1").wait_for()  # the live model is there
     settled(page)
     return page
 
@@ -100,7 +100,7 @@ def test_merges_are_stepped_through_and_the_place_is_in_the_address(page: Page, 
     settled(page)
     assert "pin=part" in page.url
     page.reload()
-    expect(page.locator(".part").nth(6)).to_have_class("part chosen", timeout=30_000)
+    expect(page.locator(".part").nth(6)).to_have_class("part chosen")
 
 
 def test_pointing_at_a_symbol_lights_its_bytes_and_its_token(page: Page, url: str) -> None:
@@ -222,7 +222,7 @@ def test_the_picture_holds_every_token_and_every_rung(
     text = "unbelievable antidisestablishmentarianism 🦊 <&> \ufffe"
     page = open_page(color_scheme=scheme)
     page.goto(f"{url}/tokens?lang=en&source=live&text={quote(text)}")
-    page.locator(".rung").first.wait_for(timeout=60_000)
+    page.locator(".rung").first.wait_for()
     settled(page)
     rungs = page.evaluate(RUNGS)
     chips = page.locator(".merging .chip .label").all_inner_texts()

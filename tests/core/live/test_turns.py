@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from core.live.turns import Turns
-
-
-def until(condition: object, seconds: float = 5.0) -> None:
-    """Wait for a condition that other threads bring about."""
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "the other threads did not get there"
-        time.sleep(0.001)
+from tests.waiting import LONGEST, join, until
 
 
 def test_turns_come_in_order_of_arrival() -> None:
@@ -30,14 +22,14 @@ def test_turns_come_in_order_of_arrival() -> None:
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
             until(lambda wanted=number + 1: turns.waiting == wanted)
-    for thread in threads:
-        thread.join(5)
+    join(*threads)
     assert order == list(range(8))
 
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_no_more_than_the_limit_run_at_once(limit: int) -> None:
     turns, lock, now, most = Turns(limit), threading.Lock(), [0], [0]
+    together = threading.Barrier(limit)  # nobody leaves before so many are inside
 
     def work() -> None:
         for _ in range(5):
@@ -45,15 +37,14 @@ def test_no_more_than_the_limit_run_at_once(limit: int) -> None:
                 with lock:
                     now[0] += 1
                     most[0] = max(most[0], now[0])
-                time.sleep(0.002)
+                together.wait(LONGEST)
                 with lock:
                     now[0] -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    threads = [threading.Thread(target=work) for _ in range(3 * limit)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(10)
+    join(*threads)
     assert most[0] == limit
     assert turns.waiting == 0
 
@@ -78,8 +69,8 @@ def test_a_raised_limit_admits_those_who_wait() -> None:
         thread.start()
         until(lambda: turns.waiting == 1)
         turns.limit = 2
-        assert entered.wait(5)
-        thread.join(5)
+        assert entered.wait(LONGEST)
+        join(thread)
 
 
 def test_the_limit_is_at_least_one() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from core import live
 from core.live import Live, gguf_file, weights_cache
 from core.live.errors import CacheUnavailable, CheckpointInvalid
 from core.live.weights_cache import Build, Weights
+from tests.waiting import LONGEST, join, until
 
 from .conftest import WriteGGUF
 
@@ -130,7 +130,7 @@ def test_a_process_killed_while_it_writes_spoils_nothing(cache: Path, write_gguf
         "import os, sys\n"
         "from core import live\n"
         "live.load(sys.argv[1], lambda stage, fraction: os._exit(9) if (fraction or 0) > 0.5 else None)\n"
-    ), str(path)], cwd=ROOT, check=False, timeout=60)
+    ), str(path)], cwd=ROOT, check=False, timeout=LONGEST)
     assert killed.returncode == 9
     assert [left.suffix for left in cache.iterdir() if left.suffix != ".lock"] == [".part"]
     assert live.load(path).cache_problem is None
@@ -154,7 +154,7 @@ def test_threads_that_start_together_build_once(cache: Path) -> None:
     make, heard, failures = Maker(), [], []
 
     def slowly() -> Build:
-        time.sleep(0.1)
+        until(lambda: "wait" in heard)  # another thread stands before the lock
         return make()
 
     def start() -> None:
@@ -166,8 +166,7 @@ def test_threads_that_start_together_build_once(cache: Path) -> None:
     threads = [threading.Thread(target=start) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(20)
+    join(*threads)
     assert not failures
     assert make.calls == 1
     assert "wait" in heard
@@ -190,10 +189,10 @@ def test_processes_that_start_together_build_once_and_agree(cache: Path, write_g
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     gate.touch()
-    said = [process.communicate(timeout=60)[0].split() for process in processes]
+    said = [process.communicate(timeout=LONGEST)[0].split() for process in processes]
     assert sorted(line[0] for line in said) == ["False", "True"]
-    assert said[0][1:] == said[1][1:]
-    assert said[0][1] == "None"
+    assert [line[1] for line in said] == ["None", "None"]
+    assert float(said[0][2]) == pytest.approx(float(said[1][2]), rel=1e-4, abs=1e-4)  # sums in any order
 
 
 def test_a_folder_that_cannot_be_used_is_named_and_the_model_runs_from_memory(
@@ -210,7 +209,8 @@ def test_a_folder_that_cannot_be_used_is_named_and_the_model_runs_from_memory(
     assert model.cache_problem is not None
     assert model.cache_problem.folder == caught.value.folder
     ids = torch.tensor([model.encode("the cat").ids])
-    assert torch.equal(model.decoder(ids), tiny.decoder(ids))
+    # The same weights, in memory or mapped from the file: where they begin may decide in which order sums are taken.
+    torch.testing.assert_close(model.decoder(ids), tiny.decoder(ids), atol=1e-5, rtol=1e-5)
 
 
 def test_a_full_disk_is_no_obstacle(

@@ -18,6 +18,7 @@ from core.machine.timing import Timing
 from core.shapes import MODELS
 from core.toy import ToySizes, toy
 from tests.ui.on_page import arrived, everything, messages, opened
+from tests.waiting import until
 from ui.shell.numbers import format_bytes, percent, quantity
 from ui.stages.cost import measured, tables
 from ui.stages.cost.measured import Measured, Measurement
@@ -236,10 +237,7 @@ def test_the_measurement_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clock = Measurement()
     clock.start(NoModel())  # type: ignore[arg-type]
-    for _ in range(200):
-        if clock.result is not None:
-            break
-        measured.time.sleep(0.01)
+    until(lambda: clock.result is not None)
     clock.start(NoModel())  # type: ignore[arg-type]
     assert ran == [1]
     assert clock.fraction is None

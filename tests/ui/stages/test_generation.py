@@ -6,7 +6,6 @@ import base64
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +23,8 @@ from core.stages.generation import mistakes
 from core.stages.kv_cache.questions import SLIPS, miscounted
 from core.trace import Trace
 from tests.ui.on_page import (
+    CACHE,
+    GENERATION,
     REFUSED,
     SENTENCE,
     SOURCES,
@@ -34,26 +35,16 @@ from tests.ui.on_page import (
     opened,
     payloads,
     scope,
+    steps_of,
     trace_of,
     values,
 )
+from tests.waiting import LONGEST, join
 from ui import sources
 from ui.bench import Bench, address
 from ui.furniture import generation_run
 from ui.shell.numbers import format_bytes, quantity
 from ui.sources import LONGEST_CONTEXT
-
-GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
-SECTIONS = ("why", "carried", "table", "compare", "phases", "wrong", "code", "share", "growth", "times", "left-out",
-            "predict")
-WHOLE = [source for source in SOURCES if source not in ("single_head", "grouped")]
-
-
-def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:
-    """The core's own generation from the ids of a trace, with its parameters."""
-    ids = trace["tokens"]
-    room = min(count, trace.config.max_positions - ids.shape[1] + 1)
-    return list(generate(decoder_of(trace), ids, **{"max_tokens": room, "trace": True, **choices}))
 
 
 def assert_step(at: AppTest, step: GenerationStep, *, batch: int = 0, head: int = 0) -> int:
@@ -73,25 +64,6 @@ def button(at: AppTest, key: str) -> AppTest:
     found = at.button(key=key).click().run()
     assert not found.exception
     return found
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("source", WHOLE)
-@pytest.mark.parametrize("page", [GENERATION, CACHE])
-def test_a_page_opens_with_the_first_decode_step_of_its_source(
-    page: str, source: str, lang: str, model: live.Live,
-) -> None:
-    parts, (batch, head) = SOURCES[source]
-    at = opened(page, lang=lang, **parts)
-    assert messages(at) == []
-    for key in SECTIONS:
-        at.session_state[f"open-{key}"] = True
-    at.run()
-    assert not at.exception
-    step = steps_of(trace_of(source, model), 3)[1]
-    assert step.kind == "decode"
-    assert assert_step(at, step, batch=batch, head=head) >= (2 if page == CACHE else 7)
-    assert (step.cached, step.length_after) == (step.text.shape[1] - 1, step.text.shape[1])
 
 
 @pytest.mark.parametrize("page", [GENERATION, CACHE])
@@ -298,7 +270,8 @@ def test_beyond_the_window_of_keys_the_sum_over_the_others_is_sent_too(model: li
                      for side in ("before", "after"))
     np.testing.assert_allclose(before + weights @ v + after, context, atol=1e-6)
     assert np.abs(before).max() > 0
-    assert equation["frames"][0]["row_notes"][0] == "sum of all: 1.000"
+    # Softmax weights may sum to exactly 1, which is printed as a whole number, or to its neighbour in float32.
+    assert set(equation["frames"][0]["row_notes"]) <= {"sum of all: 1", "sum of all: 1.000"}
 
 
 def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None:
@@ -326,7 +299,7 @@ def test_the_live_cache_is_checked_when_asked_and_differs_by_rounding_only(model
     line = next(text.value for text in at.caption if "read at once without one" in text.value)
     found = re.search(r"difference: (\S+), among values up to (\d+\.\d+)", line)
     assert found
-    assert 0 < float(found[1]) < 1e-4 * float(found[2])
+    assert float(found[1]) < 1e-4 * float(found[2])
 
 
 def test_one_session_s_run_is_not_another_s(model: live.Live) -> None:
@@ -422,17 +395,17 @@ def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> 
 
     def slowly() -> Iterator[GenerationStep]:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(LONGEST)
         yield from steps
 
     run._coming = slowly()
     first = threading.Thread(target=run.advance)
     first.start()
-    assert begun.wait(10)
+    assert begun.wait(LONGEST)
     run.advance()
     assert run.steps == []
     go_on.set()
-    first.join(10)
+    join(first)
     assert run.steps == steps[:1]
 
 

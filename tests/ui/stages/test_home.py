@@ -36,6 +36,13 @@ def test_it_opens_with_the_walk_of_d0() -> None:
     assert "2×4×10000" in found["logits"]
 
 
+@pytest.mark.parametrize("text", ["0", "-3", "1e400", "abc", "99999999999", "2.5"])
+def test_a_wrong_size_in_the_address_breaks_nothing(text: str) -> None:
+    at = arrived(lang="en", mD=text)
+    assert not at.exception
+    assert boxes(at)["X"].endswith("2×4×8")
+
+
 @pytest.mark.parametrize("code", PRESETS)
 def test_a_preset_fills_the_fields(code: str) -> None:
     at = arrived()

@@ -80,7 +80,7 @@ class Measurement:
         timings = []
         for batch, tokens in timing.CASES:
             self._done += 1
-            timings.append(timing.time_passes(model.decoder, batch, tokens, FORWARDS.take))
+            timings.append(timing.time_passes(model.decoder, batch, tokens, model.turn))
         dtype = str(model.decoder.get_parameter("embedding").dtype).removeprefix("torch.")
         return Measured(ceilings, model.config, dtype, timings, None)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from core.live.model import FORWARDS
 from core.stages.kv_cache import decode_time
 from core.stages.kv_cache.decode_time import Timing
 from ui import bench as bench_module
@@ -29,7 +30,8 @@ class Measuring:
         self.at = decode_time.lengths(decoder.config, LONGEST_LIVE if live else decoder.config.max_positions)
         self.rows: list[Timing] = []
         self.running = True
-        self._coming: Iterator[Timing] = decode_time.decode_times(decoder, self.at, run.prompt.turn)
+        turn = run.prompt.turn if live else FORWARDS.take  # this decoder too is large enough to keep others waiting
+        self._coming: Iterator[Timing] = decode_time.decode_times(decoder, self.at, turn)
 
     def advance(self) -> None:
         """Measure at the next length."""
