@@ -9,9 +9,9 @@ from torch import Tensor
 
 
 class Comparison(NamedTuple):
-    """The right result and the wrong one, both (B, H, T, ·), or (B, T, ·) where no heads are told apart, and their
-    difference wrong − right; `divisor` is what the wrong way divides QKᵀ by. When it cannot even be computed, `error`
-    is what torch said and `wrong` is None."""
+    """The right result and the wrong one, and their difference wrong − right: (B, H, T, ·), (B, T, ·) where no heads
+    are told apart, with B = 1 for a text that stands alone, or a matrix. `divisor` is what the wrong way divides QKᵀ
+    by. When it cannot even be computed, `error` is what torch said and `wrong` is None."""
 
     right: Tensor
     wrong: Tensor | None
@@ -20,11 +20,13 @@ class Comparison(NamedTuple):
     error: str | None
 
     def largest(self, batch: int, head: int) -> float:
-        """The largest absolute difference in one head; 0 where there is none to take."""
-        if self.difference is None:
+        """The largest absolute difference in one head, or in what stands alone; 0 where there is none to take."""
+        difference = self.difference
+        if difference is None:
             return 0.0
-        place = (batch, head) if self.difference.ndim == 4 else batch
-        return float(self.difference[place].abs().max())
+        if difference.ndim > 2:
+            difference = difference[batch if len(difference) > 1 else 0]
+        return float((difference[head] if difference.ndim > 2 else difference).abs().max())
 
 
 def compare(right: Tensor, wrong: Tensor, divisor: float | None = None) -> Comparison:

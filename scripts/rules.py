@@ -38,7 +38,7 @@ FORBIDDEN = {
     "pages": {"torch", "numpy", "plotly", "random", "secrets", "gettext", "babel"},
     "app": {"torch", "numpy", "plotly", "random", "secrets", "gettext", "babel"},
 }
-PLOTLY_FILES = ("ui/furniture/figures.py", "ui/stages/*/figure.py", "ui/shell/theme.py", "serve.py")  # patterns
+PLOTLY_FILES = ("ui/stages/*/figure.py", "ui/shell/theme.py", "serve.py")  # patterns
 SESSION_FILES = {
     *(f"ui/bench/{name}.py" for name in ("controls", "edits", "location", "pins", "state")), "ui/shell/i18n.py",
 }

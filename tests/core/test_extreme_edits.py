@@ -9,31 +9,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from core import (
-    comparison,
-    decoding,
-    derive,
-    experiments,
-    layouts,
-    masks,
-    observe,
-    programs,
-    questions,
-    quiz_cache,
-    worked,
-)
+from core import decoding, derive, worked
 from core.check import Check
 from core.errors import SamplingError, WorkbenchError
 from core.generation import compare, generate
 from core.model import decoder_of
 from core.stage import At, Stage
-from core.stages import STAGES, heads, order, rope
-from core.stages.embedding import programs as embedding_programs
+from core.stages import STAGES, heads, mask, order, projections, rope, scores
 from core.stages.embedding import rows
 from core.stages.generation import candidates, mistakes
 from core.stages.heads import index_map, multihead_attention
 from core.stages.mixing import blend
 from core.stages.order import reorder
+from core.stages.projections import fused
 from core.stages.rope import meetings, rotation
 from core.stages.sharing import shared
 from core.trace import Trace
@@ -95,30 +83,20 @@ def ask_all(stage: Stage, at: At) -> None:
 
 
 def ask_about_attention(trace: Trace) -> None:
-    block, last = "blocks.0.", trace["blocks.0.scaled"].shape[2] - 1
-    masks.facts(trace, 0, 0, 0)
-    for kind in ("none", "before", "after", "renormalised"):
-        comparison.masking(trace, 0, kind).extent(0, 0)
-    for shift in experiments.SHIFTS:
-        experiments.overflows(trace, 0, 0, 0, last, float(shift))
-    programs.mask(trace, 0)
-    if block + "scores" in trace:
-        for name in ("scores", "scaled"):
-            observe.scores(trace, block + name, 0, 0)
-        asked = questions.score_question(trace, 0, 0, 0, 1)
-        questions.judge_score(trace, 0, 0, 0, asked, asked.answer, 3)
-        for kind in ("divided_by_width", "unscaled", "keys"):
-            with_kind(lambda kind=kind: comparison.scores(trace, 0, kind))
-        programs.scores(trace, 0)
-    if block + "context" in trace:
-        observe.mixing(trace, 0, 0, 0)
-        observe.first_token(trace, 0, 0)
-        asked = questions.mixing_question(trace, 0, 0, 0, 1)
-        questions.judge_mixing(trace, 0, 0, 0, asked, asked.answer, 3)
-        row = blend.row_of(trace, 0, 0, 0, last)
-        blend.blend(row, {0: 0.5})
-        blend.plane(trace, 0, 0, 0)
-        programs.mixing(trace, 0)
+    at, last = At(trace), trace["blocks.0.scaled"].shape[2] - 1
+    ask_all(STAGES["mask"], at)
+    for place in mask.PLACES:
+        mask.masking(at, place).extent(0, 0)
+    for shift in mask.SHIFTS:
+        mask.overflows(at, last, float(shift))
+    if "blocks.0.scores" in trace:
+        ask_all(STAGES["scores"], at)
+        scores.facts(at, of="scores")
+    if "blocks.0.context" in trace:
+        ask_all(STAGES["mixing"], at)
+        scores.first_token(at)
+        blend.blend(blend.row_of(at, last), {0: 0.5})
+        blend.plane(at)
 
 
 def with_kind(attempt: object) -> None:
@@ -132,15 +110,13 @@ def with_kind(attempt: object) -> None:
 def ask_about_heads(trace: Trace) -> None:
     block, config = "blocks.0.", trace.config
     if block + "q_proj" in trace:
-        observe.projection_parts(trace, 0, 0, 0)
-        observe.projections(trace, 0, 0, 0)
-        layouts.compare(trace, 0)
+        ask_all(STAGES["projections"], At(trace))
+        projections.parts(At(trace))
+        fused.compare(At(trace))
         for letter in "qkv":
             index_map.own_blocks(trace, 0, letter)
-            with_kind(lambda letter=letter: comparison.projections(trace, 0, letter, "transposed"))
-        asked = questions.projection_question(trace, 0, 0, 0, 1)
-        questions.judge_projection(trace, 0, 0, 0, asked, asked.answer, 3)
-        programs.projections(trace, 0)
+            for mistake in projections.MISTAKES.values():
+                mistake(At(trace), letter=letter)
     if block + "concat" in trace:
         index_map.one_head(trace, 0)
         ask_all(STAGES["sharing"], At(trace))
@@ -160,10 +136,10 @@ def ask_about_places(trace: Trace) -> None:
     if "embed" in trace:
         rows.look_up(trace["embedding"], trace["tokens"])
         rows.repeats(trace["tokens"], trace["embed"])
-        embedding_programs.embedding(trace)
+        ask_all(STAGES["embedding"], At(trace))
     if "blocks.0.q_proj" in trace:
-        for mask, positions in itertools.product(("none", "causal"), reorder.possible(trace, 0)):
-            setting = {"mask": mask, "positions": positions}
+        for hiding, positions in itertools.product(("none", "causal"), reorder.possible(trace, 0)):
+            setting = {"mask": hiding, "positions": positions}
             order.facts(At(trace), **setting)
             order.program(At(trace), **setting)
             for mistake in order.MISTAKES.values():
@@ -203,13 +179,10 @@ def test_a_generation_goes_on_or_says_that_nothing_can_be_drawn(example: str, va
             found: Check | None = decoding.against_at_once(step.trace, whole, 0)
             assert found is None or not math.isnan(found.difference)
             candidates.candidates(step.sampling, 0, int(step.token[0]))
-            for kind in ("restarted", "aligned_start"):
-                mistakes.cached(step.trace, 0, kind)
-                mistakes.consequence(step.trace, 0, kind, 0)
-            asked = quiz_cache.step_question(step.trace, 0, 0, 0, 1)
-            quiz_cache.judge_step(step.trace, 0, 0, 0, asked, asked.answer, 3)
-            programs.decode(step.trace, 0)
-            programs.cache(step.trace, 0)
+            for kind in mistakes.MISTAKES:
+                mistakes.consequence(At(step.trace), kind)
+            ask_all(STAGES["generation"], At(step.trace))
+            ask_all(STAGES["kv_cache"], At(step.trace))
 
 
 def test_what_overflowed_on_one_side_only_is_an_infinite_difference() -> None:

@@ -13,9 +13,8 @@ import pytest
 from core import worked
 from core.programs import Program
 from core.stage import At
-from core.stages import heads, order, rope, sharing
-from core.stages.embedding import programs as embedding_programs
-from core.stages.matmul import practice, product
+from core.stages import embedding, heads, matmul, order, rope, sharing
+from core.stages.matmul import product
 from core.toy import ToySizes, toy
 from tests.waiting import LONGEST
 
@@ -28,10 +27,10 @@ PROGRAMS: dict[str, Program] = {
     for name, program in {
         "heads": heads.program(At(trace)), "splitting": heads.splitting(At(trace)),
         "sharing": sharing.program(At(trace)), "rope": rope.program(At(turned)),
-        "embedding": embedding_programs.embedding(trace),
+        "embedding": embedding.program(At(trace)),
         "order": order.program(At(trace), order=[*range(1, len(trace.tokens)), 0], mask="causal"),
-        "matmul": practice.program(product.numbers((4, len(trace.tokens)), 0),
-                                          product.numbers((len(trace.tokens), 32), 1)),
+        "matmul": matmul.program(At(trace), operands=(product.numbers((4, len(trace.tokens)), 0),
+                                                      product.numbers((len(trace.tokens), 32), 1))),
     }.items()}
 
 

@@ -392,7 +392,7 @@ def test_modules_of_one_bundle_do_not_see_each_others_names(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("entry", [
-    "ui/equation/js/equation.js", "ui/equation/js/mount.js", "ui/components/merging/merging.js"])
+    "ui/equation/js/equation.js", "ui/equation/js/mount.js", "ui/stages/tokens/merging/merging.js"])
 def test_what_is_sent_of_a_component_is_one_module_with_a_default(entry: str, tmp_path: Path) -> None:
     text = bundle.bundle(ROOT / entry)
     made = tmp_path / "bundle.mjs"

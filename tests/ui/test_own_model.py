@@ -89,3 +89,11 @@ def test_without_own_checkpoints_there_is_nothing_to_choose(monkeypatch: pytest.
     monkeypatch.delenv(registry.VARIABLE, raising=False)
     at = arrived(source="live", model="tiny")
     assert not [box for box in at.selectbox if box.key == "model"]
+
+
+def test_where_a_model_s_merges_are_not_known_a_text_is_cut_without_them(checkpoints: Path) -> None:
+    at = opened("pages/input/tokens.py", source="live", model="tiny", text="a tiny text")
+    loaded("tiny")
+    at.run()
+    assert not at.exception
+    assert at.text_input(key="sample").value == "the cat sees a"

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import derive
-from core.stages.matmul.product import CellSum
 from core.trace import Index, Trace
 from ui.shell import i18n, numbers
 from ui.shell.numbers import format_number
@@ -26,15 +25,12 @@ def formula(symbols: str, *numbers: str) -> None:
 
 def sum_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> str:
     """The products behind one cell in LaTeX, "0 \\times 2 + 1 \\times 1"; the middle of a long sum is left out."""
-    return _summed([[factor.value for factor in term] for term in derive.cell(trace, name, index).terms], decimals)
+    terms = derive.cell(trace, name, index).terms
+    return sum_of_products([[factor.value for factor in term] for term in terms], decimals)
 
 
-def products_in_digits(cell: CellSum, decimals: int) -> str:
-    """The same for a cell of two matrices that belong to no trace."""
-    return _summed([[term.left, term.right] for term in cell.terms], decimals)
-
-
-def _summed(products: Sequence[Sequence[float]], decimals: int) -> str:
+def sum_of_products(products: Sequence[Sequence[float]], decimals: int) -> str:
+    """The same for any products, each as its factors."""
     terms = [r" \times ".join(_digits(value, decimals, guard=True) for value in factors) for factors in products]
     if len(terms) > _LONG_SUM:
         terms = [*terms[:_TERMS_AT_START], r"\cdots", terms[-1]]

@@ -83,9 +83,9 @@ class Page(Generic[S]):
     when the address has been written. Where `complete` says no, there is nothing to ask and to say, and only the
     equation, the checks and the tail are drawn.
 
-    `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all.
-    `fragment` runs the interactive part, by default as one fragment; `apart` are sections with controls of their own,
-    each a fragment, below it.
+    `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all. A page
+    that shows no number of the trace says nothing of `edits`. `fragment` runs the interactive part, by default as one
+    fragment; `apart` are sections with controls of their own, each a fragment, below it.
     """
 
     slug: str
@@ -104,6 +104,7 @@ class Page(Generic[S]):
     header: Callable[[], None] | None = None
     fragment: Callable[[Callable[[], None]], None] | None = None
     apart: Sequence[Section[S]] = ()
+    edits: bool = True
 
 
 PREDICT = N_("Predict, then reveal")
@@ -134,14 +135,14 @@ def _draw(page: Page[Any]) -> None:
     """Everything that changes with an edit, a pin or a switch of the page."""
     subject = page.subject()
     own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
-    strip_at, formula_at = st.container() if own_strip else None, st.container()
+    strip_at, formula_at = (st.container() if part is not None else None for part in (own_strip, page.formula))
     if page.controls is not None:
         page.controls(subject)
     if strip_at is not None and own_strip is not None:
         with strip_at:
             own_strip(page.slug, subject)
     page.equation(subject)
-    if page.formula is not None:
+    if formula_at is not None and page.formula is not None:
         with formula_at:
             page.formula(subject)
     if page.complete is None or page.complete(subject):
@@ -161,7 +162,8 @@ def _below(page: Page[Any], subject: Subject) -> None:
     """What stands under the equation, but for the checks."""
     if page.predict is not None and subject.exercise is not None:
         folded(_(PREDICT), "predict", lambda: page.predict and page.predict(subject))
-    notices.edit_notices(subject.resolved)
+    if page.edits:
+        notices.edit_notices(subject.resolved)
     sentences = page.look_for(subject) if page.look_for is not None else ()
     if sentences:
         prose.look_for(sentences)

@@ -17,6 +17,13 @@ ActsOn = Literal["nothing", "rows", "queries and keys", "scores"]
 _ELSEWHERE: dict[str, ActsOn] = {"none": "nothing", "rope": "queries and keys", "relative": "scores"}
 
 
+def acts_on(kind: str) -> ActsOn:
+    """What positions of a kind change. Raises UnknownOption."""
+    if kind not in KINDS:
+        raise UnknownOption("positions", kind, KINDS)
+    return _ELSEWHERE.get(kind, "rows")
+
+
 class Sizes(NamedTuple):
     """ids (B, T) into a table (V, D)."""
 
@@ -114,11 +121,9 @@ def place(rows: Tensor, kind: str, table: Tensor | None = None) -> Placed:
         added = table[:tokens]
     elif kind == "sinusoidal":
         added = embedding.sinusoidal(tokens, width).to(rows)
-    elif kind in _ELSEWHERE:
-        return Placed(kind, None, rows, _ELSEWHERE[kind])
     else:
-        raise UnknownOption("positions", kind, KINDS)
-    return Placed(kind, added, rows + added, "rows")
+        return Placed(kind, None, rows, acts_on(kind))
+    return Placed(kind, added, rows + added, acts_on(kind))
 
 
 def placed(trace: Trace, kind: str) -> Placed:

@@ -1,4 +1,4 @@
-"""The program of the page on tokens: plain Python, since there are no tensors yet; see `core.snippets`."""
+"""The program of the page on tokens: plain Python, since there are no tensors yet; see `core.programs`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.programs import Program
 from core.stages.tokens.tokenizers import ToyTokenizer
 
 
-def tokens(pre_tokens: Sequence[PreToken]) -> Program:
+def merged(pre_tokens: Sequence[PreToken]) -> Program:
     """From the pre-tokens of a text to its ids in `result`, by the merges and ids that this text needs: of the whole
     lists the others would never be looked at."""
     ranks = {(merge.left.data, merge.right.data): merge.rank for part in pre_tokens for merge in part.merges}

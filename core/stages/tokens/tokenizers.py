@@ -13,8 +13,8 @@ from typing import Literal, Self
 
 from core.errors import TokenOutOfRange, UnknownOption
 
-KINDS = ("characters", "words")
 Kind = Literal["characters", "words"]
+KINDS: tuple[Kind, ...] = ("characters", "words")
 _WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or one sign; white space only separates
 Span = tuple[int, int]
 

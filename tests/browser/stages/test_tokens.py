@@ -13,7 +13,9 @@ from playwright.sync_api import Page, expect
 from core import live, worked
 from core.live import Live
 from core.live.merges import Merger, PreToken
-from core.stages.tokens import practice
+from core.stage import At
+from core.stages import tokens
+from core.stages.tokens.texts import Merged
 from core.stages.tokens.tokenizers import ToyTokenizer
 from tests.browser.on_page import settled, unfold
 
@@ -144,7 +146,9 @@ def test_an_example_is_taken_over(page: Page, url: str, model: Live) -> None:
 
 def test_the_question_hides_the_tokens_of_its_part(page: Page, url: str, model: Live) -> None:
     visit(page, url, MIXED)
-    asked = practice.question(cut(model, MIXED), 0)
+    text = Merged(MIXED, cut(model, MIXED), model.tokenizer)
+    asked = tokens.ask_count(At(worked.block()), 0, text=text)
+    assert asked is not None
     section = unfold(page, "predict")
     section.locator(".st-key-tokens-question-ask button").click()
     expect(page.locator(".part").nth(asked.row).locator(".chip")).to_have_count(1)

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from core.live import Live
-from core.stages.embedding import programs as embedding_programs
+from core.stage import At
+from core.stages import embedding
 from core.stages.embedding import rows
 from tests.core.test_snippets import run
 from ui.bench.limits import DEFAULT_TEXT
-from ui.stages.embedding import SECOND_SENTENCE
+from ui.stages.embedding.choices import SECOND_SENTENCE
 
 
 def test_one_word_in_two_sentences_of_the_live_model(smollm: Live) -> None:
@@ -44,6 +45,6 @@ def test_the_sentences_on_screen_differ_before_the_word_that_they_share(smollm: 
 def test_the_program_of_a_large_table_carries_only_the_rows_that_occur(smollm: Live, tmp_path: Path,
                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     trace = smollm.trace("the bank by the river")
-    program = embedding_programs.embedding(trace)
+    program = embedding.program(At(trace))
     assert sum(array.nbytes for array in program.arrays.values()) < 50_000
     assert torch.equal(run(program, tmp_path, monkeypatch), trace["embed"])

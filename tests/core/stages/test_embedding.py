@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from core import worked
 from core.errors import ShapeError, TokenOutOfRange, UnknownOption
-from core.stages.embedding import practice, rows
-from core.stages.embedding import programs as embedding_programs
+from core.stage import At
+from core.stages import embedding
+from core.stages.embedding import mistakes, rows
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core import reference
@@ -59,7 +60,7 @@ def test_both_ways_give_the_same_rows(vocab: int, width: int, ids: list[int], se
 def test_an_id_without_a_row() -> None:
     """A1: 4 is refused, −1 too, where NumPy gives the last row."""
     for token, row in ((4, None), (-1, (6.0, 7.0)), (-4, (0.0, 1.0)), (-5, None)):
-        found = practice.outside(TABLE, token)
+        found = mistakes.outside(TABLE, token)
         assert found.error is not None
         assert (found.error.token, found.error.vocab) == (token, 4)
         with pytest.raises(IndexError) as caught:
@@ -68,13 +69,13 @@ def test_an_id_without_a_row() -> None:
         assert found.numpy_row == row
         with pytest.raises(TokenOutOfRange):
             rows.look_up(TABLE, torch.tensor([[token]]))
-    assert practice.outside(TABLE, 3) == (None, None, (6.0, 7.0))
+    assert mistakes.outside(TABLE, 3) == (None, None, (6.0, 7.0))
 
 
 @pytest.mark.parametrize(("size", "beyond"), [(151936, (293, 290)), (152064, (421, 418))])
 def test_rows_that_no_token_uses(size: int, beyond: tuple[int, int]) -> None:
     """A2: Qwen's tables, 151643 tokens and 3 special ones."""
-    found = practice.padded(size, 151643, 3)
+    found = mistakes.padded(size, 151643, 3)
     assert (found.beyond_base, found.beyond_all) == beyond
 
 
@@ -138,16 +139,17 @@ def test_the_same_token_grows_apart_with_its_context() -> None:
 def test_questions_about_rows() -> None:
     trace = worked.block()
     for number in range(12):
-        asked = practice.question(trace, 0, number)
+        asked = embedding.ask(At(trace), number)
         assert asked.answer == float(trace["embedding"][trace["tokens"][0, asked.row], asked.column])
-        assert practice.judge(trace, 0, asked, asked.answer, 3) == "right"
+        assert embedding.judge(At(trace), asked, asked.answer, 3) == "right"
     other = toy(SIZES, 4, positions="learned")
-    asked = next(question for n in range(8) for question in [practice.question(other, 1, n)]
+    second = At(other, batch=1)
+    asked = next(question for n in range(8) for question in [embedding.ask(second, n)]
                  if question.row < 5 and other["tokens"][1, question.row] != question.row)
     at = asked.row, asked.column
     for value, verdict in ((other["embedding"][at], "place"), (other["blocks.0.in"][1][at], "with_position"),
                            (-other["embed"][1][at], "sign"), (torch.tensor(99.0), "wrong")):
-        assert practice.judge(other, 1, asked, float(value), 3) == verdict
+        assert embedding.judge(second, asked, float(value), 3) == verdict
 
 
 PROGRAMS: dict[str, Callable[[], Trace]] = {
@@ -163,7 +165,7 @@ PROGRAMS: dict[str, Callable[[], Trace]] = {
 @pytest.mark.parametrize("kind", PROGRAMS)
 def test_the_program_gives_the_pages_numbers(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
-    result = run(embedding_programs.embedding(trace), tmp_path, monkeypatch)
+    result = run(embedding.program(At(trace)), tmp_path, monkeypatch)
     torch.testing.assert_close(result, trace["blocks.0.in"], atol=1e-6, rtol=0)
 
 
@@ -194,12 +196,12 @@ def test_waves_are_columns_of_the_table_and_as_long_as_they_say(width: int) -> N
 
 
 def test_the_place_in_place_of_the_id() -> None:
-    found = practice.by_place(TABLE, torch.tensor([[3, 1, 0]]))
+    found = mistakes.by_place(TABLE, torch.tensor([[3, 1, 0]]))
     assert found.right.tolist() == [[[6.0, 7.0], [2.0, 3.0], [0.0, 1.0]]]
     assert found.wrong is not None
     assert found.wrong.tolist() == [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
     assert found.largest(0, 0) == 6
-    beyond = practice.by_place(TABLE, torch.zeros(1, 5, dtype=torch.long))
+    beyond = mistakes.by_place(TABLE, torch.zeros(1, 5, dtype=torch.long))
     with pytest.raises(IndexError) as caught:
         TABLE[torch.arange(5)]
     assert (beyond.wrong, beyond.error) == (None, str(caught.value))
@@ -216,3 +218,32 @@ def test_positions_of_a_trace() -> None:
     assert torch.equal(rows.placed(trace, "learned").total, trace["blocks.0.in"])
     with pytest.raises(ShapeError):
         rows.placed(toy(SIZES, 4), "learned")
+
+
+def test_facts_are_of_one_batch_entry() -> None:
+    """What stands twice in another text, or once in each, is not told of this one."""
+    trace = toy(SIZES, 4)
+    for batch in range(2):
+        ids = trace["tokens"][batch].tolist()
+        found = embedding.facts(At(trace, batch=batch), positions="rope")
+        assert found.ids == tuple(ids)
+        assert found.different == len(set(ids))
+        assert found.work == rows.work(1, 6, 5, 8)
+        assert found.repeated == {token: tuple(place for place, other in enumerate(ids) if other == token)
+                                  for token in ids if ids.count(token) > 1}
+        assert found.acts_on == "queries and keys"
+    assert embedding.facts(At(worked.block())).acts_on == "rows"
+    with pytest.raises(UnknownOption):
+        embedding.facts(At(trace), positions="alibi")
+
+
+def test_an_id_outside_is_refused_in_place_of_the_last() -> None:
+    trace = worked.block()
+    with pytest.raises(IndexError) as caught:
+        torch.nn.functional.embedding(torch.tensor([-1]), trace["embedding"])
+    found = embedding.MISTAKES["outside"](At(trace))
+    assert (found.wrong, found.error) == (None, str(caught.value))
+    inside = embedding.MISTAKES["outside"](At(trace), token=5)
+    assert inside.wrong is not None
+    assert torch.equal(inside.wrong[0, -1], trace["embedding"][5])
+    assert torch.equal(inside.right[0], trace["embed"][0])

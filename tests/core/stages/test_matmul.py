@@ -12,11 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import worked
-from core.errors import SizeOutOfRange, UnknownOption
-from core.stages.matmul import practice, product
+from core.errors import SizeOutOfRange
+from core.stage import At
+from core.stages import matmul
+from core.stages.matmul import product
+from core.toy import ToySizes, toy
 from tests.core.test_snippets import run
 
 shapes = st.lists(st.sampled_from([1, 2, 3]), max_size=4).map(tuple)
+ANYWHERE = At(worked.single_head())  # the operands are given
 
 
 def test_the_documents_examples() -> None:
@@ -115,22 +119,23 @@ def test_numbers_are_small_whole_and_repeatable() -> None:
 
 
 def test_questions_about_cells() -> None:
-    left, right = torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([[5.0, 6], [7, 8]])
-    asked = [practice.question(left, right, number) for number in range(4)]
+    operands = torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([[5.0, 6], [7, 8]])
+    asked = [matmul.ask_cell(ANYWHERE, number, operands=operands) for number in range(4)]
     assert [(a.row, a.column, a.answer) for a in asked] == [(1, 0, 43), (1, 1, 50), (0, 0, 19), (0, 1, 22)]
     first = asked[0]
     for answer, verdict in ((43, "right"), (22, "swapped"), (15, "first_term"), (-43, "sign"), (1, "wrong")):
-        assert practice.judge(left, right, first, answer, 3) == verdict
+        assert matmul.judge_cell(ANYWHERE, first, answer, 3, operands=operands) == verdict
 
 
 def test_questions_about_sizes() -> None:
-    found = product.product([2, 3, 4], [4, 5])
-    asked = practice.shape_question(found)
+    operands = product.numbers((2, 3, 4), 0), product.numbers((4, 5), 0)
+    asked = matmul.ask_shape(ANYWHERE, 0, operands=operands)
     assert asked is not None
     assert asked.answer == 30
     for answer, verdict in ((30, "right"), (120, "inner"), (20, "wrong")):
-        assert practice.judge_shape(found, asked, answer) == verdict
-    assert practice.shape_question(product.product([3, 2], [3, 4])) is None
+        assert matmul.judge_shape(ANYWHERE, asked, answer, 3, operands=operands) == verdict
+    unfit = product.numbers((3, 2), 0), product.numbers((3, 4), 0)
+    assert matmul.ask_shape(ANYWHERE, 0, operands=unfit) is None
 
 
 @pytest.mark.parametrize("sizes", [((3, 2), (2, 4)), ((2, 1, 2, 3), (2, 2, 3, 1)), ((32, 32), (32, 32)),
@@ -138,7 +143,7 @@ def test_questions_about_sizes() -> None:
 def test_the_program(sizes: tuple[tuple[int, ...], tuple[int, ...]], tmp_path: Path,
                      monkeypatch: pytest.MonkeyPatch) -> None:
     left, right = (product.numbers(size, n) for n, size in enumerate(sizes))
-    result = run(practice.program(left, right), tmp_path, monkeypatch)
+    result = run(matmul.program(ANYWHERE, operands=(left, right)), tmp_path, monkeypatch)
     found = product.product(*sizes)
     assert result == found.torch_error if found.fault else torch.equal(result, left @ right)
 
@@ -202,10 +207,10 @@ def test_the_scores_of_a_trace_as_shapes() -> None:
     assert product.of_scores(worked.block(1), 0) is None  # one KV head for two query heads is no plain product
 
 
-@pytest.mark.parametrize("kind", practice.SLIPS)
+@pytest.mark.parametrize("kind", matmul.MISTAKES)
 def test_slips_are_carried_out(kind: str) -> None:
     left, right = product.numbers((3, 3), 0), product.numbers((3, 3), 1)
-    found = practice.slip(left, right, kind)
+    found = matmul.MISTAKES[kind](ANYWHERE, operands=(left, right))
     a, b = left.numpy(), right.numpy()
     wrong = {"reshaped": a @ np.ascontiguousarray(b.T).reshape(3, 3), "swapped": b @ a, "star": a * b}[kind]
     assert found.wrong is not None
@@ -213,6 +218,15 @@ def test_slips_are_carried_out(kind: str) -> None:
     np.testing.assert_array_equal(found.wrong.numpy(), wrong)
     np.testing.assert_array_equal(found.difference.numpy(), wrong - a @ b)
     left, right = product.numbers((3, 2), 0), product.numbers((2, 4), 1)
-    assert (practice.slip(left, right, kind).error is None) == (kind == "reshaped")
-    with pytest.raises(UnknownOption):
-        practice.slip(left, right, "other")
+    assert (matmul.MISTAKES[kind](ANYWHERE, operands=(left, right)).error is None) == (kind == "reshaped")
+
+
+def test_without_other_operands_it_is_the_head_that_is_looked_at() -> None:
+    at = At(worked.block(1), head=1)
+    q, k = (at.trace[f"blocks.0.{name}"][0] for name in "qk")
+    left, right = matmul.of_head(at)
+    assert torch.equal(left, q[1])
+    assert torch.equal(right, k[0].mT)
+    assert matmul.facts(at).shape == (4, 4)
+    wide = At(toy(ToySizes(tokens=2, width=64, heads=1, kv_heads=1)))
+    assert [tensor.shape for tensor in matmul.of_head(wide)] == [(2, 32), (32, 2)]

@@ -13,7 +13,7 @@ from core.live.merges import Merger, PreToken
 from core.stages.tokens.tokenizers import ToyTokenizer
 from ui import bench
 from ui.bench.limits import UNPINNED
-from ui.components import merging
+from ui.stages.tokens import merging
 
 TEXT = "a cat, 我喜欢 <b>"
 

@@ -14,7 +14,7 @@ from core.machine.ledger import Workload
 from core.questions import Question
 from core.shapes import MODELS, Inputs, sizes
 from core.stages import cost as stage
-from ui.furniture import code, formulas, prose, sections, share
+from ui.furniture import code, formulas, model_sizes, prose, sections, share
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import on_bench
 from ui.shell import errors, theme
@@ -24,7 +24,6 @@ from ui.sources import Resolved
 from ui.stages.cost import choices, figure, measured, tables
 from ui.stages.cost.choices import OPENING
 from ui.stages.cost.subject import Costs
-from ui.stages.home import atlas
 
 
 def subject() -> Costs:
@@ -44,7 +43,7 @@ def controls(shown: Costs) -> None:
 
 
 def _workload(resolved: Resolved) -> Workload:
-    models = {**atlas.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("what is on the bench")}
+    models = {**model_sizes.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("what is on the bench")}
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
@@ -67,7 +66,7 @@ def _workload(resolved: Resolved) -> Workload:
 
 def _config(model: str, resolved: Resolved) -> ModelConfig:
     if model == "map":
-        return atlas.config()
+        return model_sizes.config_of_fields()
     return resolved.trace.config if model == "bench" else MODELS[model].config
 
 

@@ -6,22 +6,31 @@ import streamlit as st
 from torch import Tensor
 
 from core.errors import WorkbenchError
-from core.stages.embedding import practice, rows
+from core.stages.embedding import mistakes, rows
 from core.trace import Trace
 from ui import sources
 from ui.bench import Bench
-from ui.furniture import figures, prose
+from ui.furniture import prose
 from ui.shell import errors, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.sources import Resolved
-from ui.stages.embedding import OUTSIDE, SECOND, WORD
+from ui.stages.embedding import figure
+from ui.stages.embedding.choices import OUTSIDE, SECOND, WORD
+from ui.stages.embedding.subject import Embedded
 
 _SHOWN = 8  # numbers of a row that are written out
 
 
-def two_sentences(bench: Bench, resolved: Resolved) -> None:
+def two_sentences(shown: Embedded) -> None:
     """What stays and what changes, and on the live model the likeness of one token in two texts, layer by layer."""
+    try:
+        _two_sentences(shown.bench, shown.resolved)
+    except WorkbenchError as problem:
+        st.error(errors.explain(problem))
+
+
+def _two_sentences(bench: Bench, resolved: Resolved) -> None:
     prose.table(
         [_("part"), _("what it says"), _("changes with")],
         [[_("id"), _("which entry of the vocabulary this is"), _("nothing")],
@@ -58,7 +67,7 @@ def _other() -> Trace | None:
 def _likeness(bench: Bench, one: Trace, other: Trace, places: tuple[int, int]) -> None:
     found = rows.alike(one, places[0], other, places[1])
     words = {"layer": _("blocks passed"), "cosine": _("cosine")}
-    st.plotly_chart(figures.likeness(found, words=words, colour=theme.wave_colours()[0]), width="stretch",
+    st.plotly_chart(figure.likeness(found, words=words, colour=theme.wave_colours()[0]), width="stretch",
                     config={"displayModeBar": False}, key="likeness",
                     alt=_("The cosine of the two hidden states after each block: one at the start, then below it."))
     sentence = (_("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
@@ -77,7 +86,7 @@ def outside(table: Tensor, bench: Bench) -> None:
     """An id of the learner's choosing, tried here, in torch and in NumPy."""
     vocab = table.shape[0]
     token = OUTSIDE.draw(_("Id to look up"), low=-vocab, high=vocab)
-    found = practice.outside(table, token)
+    found = mistakes.outside(table, token)
     refused, silent = _("refused"), _("accepted")
     row = ", ".join(format_number(value, bench.decimals) for value in (found.numpy_row or ())[:_SHOWN])
     prose.table(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ui.shell.i18n import N_
+import streamlit as st
+
+from ui.shell.i18n import N_, _
 
 
 class Reading(NamedTuple):
@@ -47,3 +49,9 @@ READINGS: Sequence[Reading] = (
     Reading("Dao et al., 2022", "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
             "https://arxiv.org/abs/2205.14135", N_("the same result with fewer bytes moved")),
 )
+
+
+def reading() -> None:
+    """The documents, then what they and this app rest on."""
+    st.markdown("\n".join(f"- **{code}** · {_(title)}: {_(use)}" for code, title, use in DOCUMENTS))
+    st.markdown("\n".join(f"- {entry.who}: [{entry.title}]({entry.address}). {_(entry.use)}" for entry in READINGS))

@@ -1,7 +1,7 @@
 // The tokens of a text as chips, and under them the merges of one part as a ladder: a row for each step.
 
-import { button, make, put } from "../../equation/js/dom.js";
-import { escaped, save, svgColour, svgFile, svgFont } from "../../equation/js/svg.js";
+import { button, make, put } from "../../../equation/js/dom.js";
+import { escaped, save, svgColour, svgFile, svgFont } from "../../../equation/js/svg.js";
 
 function say(s, key, values = {}) {
   return s.data.strings[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

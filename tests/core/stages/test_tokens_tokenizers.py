@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import TokenOutOfRange, UnknownOption
-from core.stages.tokens import practice, tokenizers
+from core.stages.tokens import tokenizers, vocabularies
 from core.stages.tokens.tokenizers import ToyTokenizer
 
 
@@ -59,4 +59,4 @@ def test_what_there_is_not_is_refused() -> None:
 @pytest.mark.parametrize(("text", "expected"), [("the cat sees a", 4), ("the dog sees a", 3), ("", 0)])
 def test_the_ids_of_known_pieces_give_them_back(text: str, expected: int) -> None:
     tokenizer = ToyTokenizer.of("words", "the cat sees a")
-    assert practice.read_back(tokenizer, tokenizer.encode(text)) == expected
+    assert vocabularies.read_back(tokenizer, tokenizer.encode(text)) == expected

@@ -1,4 +1,4 @@
-"""Looking rows up: what is done wrong, and what can be asked."""
+"""An id without a row, a place taken for an id, rows that no token uses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core import comparison, embedding, questions
+from core import comparison, embedding
 from core.comparison import Comparison
 from core.errors import TokenOutOfRange
-from core.questions import Question, Verdict
-from core.trace import Trace
 
 
 class Outside(NamedTuple):
@@ -57,26 +55,3 @@ class Padded(NamedTuple):
 def padded(rows: int, base: int, added: int = 0) -> Padded:
     """`rows` of the table, `base` tokens of the tokenizer and `added` special ones."""
     return Padded(rows, rows - base, rows - base - added)
-
-
-def question(trace: Trace, batch: int, number: int) -> Question:
-    """The `number`-th question about the embedding rows of a batch entry: the value at (`row`, `column`), from 0."""
-    rows = trace["embed"][batch]
-    tokens, width = rows.shape
-    row, column = (tokens - 1 - number) % tokens, (number + 1) % min(width, questions.BY_HAND)
-    value = float(rows[row, column])
-    return Question("value", row, column, value, value)
-
-
-def judge(trace: Trace, batch: int, asked: Question, answer: float, decimals: int) -> Verdict:
-    """Whether the value is right, or which slip would give it: the token's place taken for its id, positions added
-    already, the sign lost."""
-    if questions.equal(answer, asked.answer, decimals):
-        return "right"
-    table = trace["embedding"]
-    if asked.row < table.shape[0] and questions.equal(answer, float(table[asked.row, asked.column]), decimals):
-        return "place"
-    at = (batch, asked.row, asked.column)
-    if "pos_embed" in trace and questions.equal(answer, float(trace["blocks.0.in"][at]), decimals):
-        return "with_position"
-    return "sign" if questions.equal(answer, -asked.answer, decimals) else "wrong"

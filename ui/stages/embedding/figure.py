@@ -1,4 +1,4 @@
-"""Figures: data in, a Plotly figure out; everything but the data is by keyword, and nothing is drawn here."""
+"""Curves of the embedding page: the waves of sinusoidal positions, the likeness of two tokens over the layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from core.stages.embedding.rows import Alike, Waves
 
 _HEIGHT = 320
-_MARKER = 12
 
 
 def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Sequence[str]) -> go.Figure:
