@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core import embedding as lookups
+from core.check import Check
 from core.questions import Question
 from core.stages import embedding
 from core.stages.embedding import rows
 from core.stages.embedding.rows import ActsOn
-from core.trace import Check
 from ui import bench as bench_module
 from ui.furniture import code, formulas, notices, share
 from ui.furniture.equations import drawn
