@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from core.cost import Roofline
+from ui.shell.theme import FIGURE_HEIGHT
 
-_HEIGHT = 320
 _MARKER = 12
 
 
@@ -41,6 +41,6 @@ def roofline(
             marker={"color": colours[name], "symbol": symbol, "size": size}))
     figure.update_xaxes(type="log", title_text=words["x"], dtick=1, tickformat="~s")
     figure.update_yaxes(type="log", title_text=words["y"], dtick=1, tickformat="~s")
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure

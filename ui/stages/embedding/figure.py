@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from core.stages.embedding.rows import Alike, Waves
-
-_HEIGHT = 320
+from ui.shell.theme import FIGURE_HEIGHT
 
 
 def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Sequence[str]) -> go.Figure:
@@ -24,7 +23,7 @@ def waves(found: Waves, tokens: int, *, words: Mapping[str, str], colours: Seque
             line={"color": colour}, marker={"symbol": marks, "color": colour}))
     figure.update_xaxes(title_text=words["position"])
     figure.update_yaxes(title_text=words["value"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -34,5 +33,5 @@ def likeness(found: Alike, *, words: Mapping[str, str], colour: str) -> go.Figur
     figure = go.Figure(go.Scatter(y=list(found.cosines), mode="lines+markers", line={"color": colour}))
     figure.update_xaxes(title_text=words["layer"])
     figure.update_yaxes(title_text=words["cosine"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False)
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False)
     return figure

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from core.stages.kv_cache.decode_time import Timing
 from core.stages.kv_cache.growth import Curve
+from ui.shell.theme import FIGURE_HEIGHT
 
-_HEIGHT = 320
 _GIB = 2**30
 _MILLI = 1000
 _DASH = {"mha": "dash", "mqa": "dashdot"}
@@ -34,7 +34,7 @@ def growth(
                                     line={"color": colours["limit"], "dash": "dot"}))
     figure.update_xaxes(title_text=words["x"])
     figure.update_yaxes(title_text=words["y"], rangemode="tozero")
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
 
@@ -52,6 +52,6 @@ def decode_times(rows: Sequence[Timing], *, words: Mapping[str, str], colours: M
     ticks = [row.length for row in rows]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], title_text=words["x"])
     figure.update_yaxes(type="log", title_text=words["y"], dtick=1)
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from core.stages.rope.meetings import Curve
+from ui.shell.theme import FIGURE_HEIGHT
 
-_HEIGHT = 320
 _MARKER = 12
 
 
@@ -27,6 +27,6 @@ def distance_curves(
                                     marker={"color": colour, "size": _MARKER}))
     figure.update_xaxes(title_text=words["x"])
     figure.update_yaxes(title_text=words["y"])
-    figure.update_layout(height=_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"l": 40, "r": 10, "t": 20, "b": 40}, dragmode=False,
                          legend={"orientation": "h", "yanchor": "bottom", "y": 1})
     return figure
