@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.on_page import serious, settled, sideways
+from tests.browser.on_page import serious, settled, sideways, unfold
 
 ROOT = Path(__file__).parents[2]
 SLUGS = sorted(path.stem for path in ROOT.glob("pages/*/*.py") if path.stem != "home")
@@ -22,10 +22,8 @@ def unfold_all(page: Page) -> None:
         r"nodes => nodes.map(node => /st-key-open-(\S+)/.exec(node.className)[1])")
     assert names
     for name in names:
-        page.locator(f".st-key-open-{name} summary").first.click()
-    for name in names:
-        expect(page.locator(f".st-key-open-{name} [data-testid=stExpanderDetails] > *").first).to_be_visible()
-    settled(page)
+        unfold(page, name)
+        settled(page)
 
 
 def visit(page: Page, address: str) -> Page:
