@@ -27,7 +27,7 @@ def lab() -> None:
     view = View(resolved.trace, layer=bench.layer, batch=bench.batch, head=bench.head,
                 editable=resolved.scope is not None)
     exercise = Exercise(
-        "mask-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, bench.mask, bench.hidden),
+        "mask-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, *bench.mask),
         lambda number: masks.question(view.trace, view.layer, *view.place, number),
         lambda question, answer: masks.judge(question, answer))
     formula_at = st.container()
@@ -165,7 +165,7 @@ def _meaning(bench: Bench) -> list[str]:
         "prefix": _("Prefix: the first {count} keys are open to every token, a question that may be read as a whole; "
                     "after them the mask is causal. With a prefix of one nothing is left of the difference."),
     }
-    return [words[bench.mask].format(count=bench.hidden)] if bench.mask in words else []
+    return [words[bench.mask.kind].format(count=bench.mask.number)] if bench.mask.kind in words else []
 
 
 def _broadcast(bench: Bench, view: View) -> None:

@@ -85,11 +85,11 @@ def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
                        "shapes stay on screen."))
         else:
             found = product.product(left, right)
-            bench_module.remember("matmul-shapes", (left, right))
+            bench_module.session().part(matmul.Typed).shapes = left, right
             return found
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
-    return product.product(*bench_module.recall("matmul-shapes", matmul.OPENING))
+    return product.product(*bench_module.session().part(matmul.Typed).shapes)
 
 
 def _verdict(found: Product) -> None:

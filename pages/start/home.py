@@ -19,11 +19,11 @@ def lab() -> None:
     atlas.size_controls(resolved.trace.sizes)
     try:
         sizes = atlas.sizes()
-        bench_module.remember("map", sizes)
+        atlas.held().sizes = sizes
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
         st.caption(_("The map below still shows the last sizes that fit together."))
-        sizes = bench_module.recall("map") or atlas.first_sizes()
+        sizes = atlas.held().sizes or atlas.first_sizes()
     atlas.picture(sizes, place.built)
     for sentence in atlas.coincidences(sizes):
         st.markdown(sentence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,13 @@ LEFT = Text("left", shape_text(OPENING[0]), longest=LONGEST_SHAPE, stage="matmul
 RIGHT = Text("right", shape_text(OPENING[1]), longest=LONGEST_SHAPE, stage="matmul")
 PRODUCT = Whole("product", 1, low=1, high=MOST_NUMBERS, stage="matmul")  # which of the independent ones, from 1
 SLIP = Choice("slip", "reshaped", codes=("reshaped", "swapped", "star"), stage="matmul")
+
+
+@dataclass
+class Typed:
+    """The last shapes that could be read."""
+
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = OPENING
 
 
 class Column(NamedTuple):

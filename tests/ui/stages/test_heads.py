@@ -15,6 +15,7 @@ from core.stages.sharing import shared
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.ui.on_page import TOY, TOY_SIZES, everything, opened, payloads, values
+from ui.bench.session import KEY
 from ui.components import thumbnails
 from ui.equation import Axis, Frame, Grouped, Move, Stack, Wiring, build_payload
 from ui.shell.numbers import format_difference
@@ -80,7 +81,7 @@ def test_without_wo_the_way_through_it_is_not_offered() -> None:
 
 def test_the_open_question_is_not_answered_by_the_labels() -> None:
     at = opened(HEADS, lang="en")
-    at.session_state["_memory:heads-question-open"] = ("worked", "block", 0, 0, 0)
+    at.session_state[KEY].asking("heads-question").place = ("worked", "block", 0, 0, 0)
     at.run()
     (equation,) = payloads(at)
     (frame,) = equation["frames"]

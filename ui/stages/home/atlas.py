@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -39,12 +40,25 @@ _ADDED = {"heads": "in", "ffn": "resid_mid"}  # what a row's result is added to
 _BESIDE = ("matmul", "sharing", "order", "families", "training", "mistakes", "quiz", "api", "inspect")
 
 
+@dataclass
+class Map:
+    """The last sizes that fit together, and what was wrong with a config.json."""
+
+    sizes: dict[str, int] | None = None
+    problem: WorkbenchError | None = None
+
+
+def held() -> Map:
+    """What the session holds of the map."""
+    return bench_module.session().part(Map)
+
+
 def size_controls(on_bench: Mapping[str, int]) -> None:
     """Presets, a model's own config.json, and a field for every size; `on_bench` are those of the trace in use."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="map-sources"):
         known = {code: _preset_sizes(code) for code in PRESET_NAMES}
-        held = {letter: SIZES[letter].value() for letter in LETTERS}
-        current = next((code for code, sizes in known.items() if all(held[k] == n for k, n in sizes.items())), None)
+        chosen = {letter: SIZES[letter].value() for letter in LETTERS}
+        current = next((code for code, sizes in known.items() if all(chosen[k] == n for k, n in sizes.items())), None)
         bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current or "", _take_preset, key="preset")
         st.button(_("The sizes on the bench"), on_click=take, args=(_own_width(on_bench),),
                   help=_("Those of the example, toy or model that is chosen in the sidebar."), key="map-bench")
@@ -53,7 +67,7 @@ def size_controls(on_bench: Mapping[str, int]) -> None:
     with st.container(horizontal=True, key="map-sizes"):
         words = {"B": _("batch"), "T": _("tokens"), "D": _("width"), "H": _("query heads"), "Hkv": _("KV heads"),
                  "F": _("FFN width"), "V": _("vocabulary"), "L": _("layers"),
-                 "Dh": _("own width") if held["Dh"] else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
+                 "Dh": _("own width") if chosen["Dh"] else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
         for letter in LETTERS:
             SIZES[letter].draw(f"**{i18n.axis(letter)}** {words[letter]}", width=92)
 
@@ -111,7 +125,7 @@ def _config_form() -> None:
     file = st.file_uploader(_("Or open the file"), type="json", key="map-file", max_upload_size=1)
     st.button(_("Read it"), on_click=_take_config, key="map-read",
               args=(file.getvalue().decode("utf-8", "replace") if file else pasted,))
-    problem = bench_module.recall("config-problem")
+    problem = held().problem
     if problem is not None:
         st.error(errors.explain(problem))
 
@@ -123,7 +137,7 @@ def _take_config(text: str) -> None:
         take(_own_width({k: n for k, n in config.sizes.items() if k in LETTERS}))
     except WorkbenchError as error:
         problem = error
-    bench_module.remember("config-problem", problem)
+    held().problem = problem
 
 
 def picture(present: Mapping[str, int], built: Mapping[str, Any]) -> None:
