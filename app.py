@@ -1,4 +1,7 @@
-"""The table of contents: page frame, sidebar, and every page listed. Run with `streamlit run app.py` (or serve.py)."""
+"""The table of contents: every stage of the syllabus that has a page. Run with `streamlit run app.py` (or serve.py)."""
+
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -6,32 +9,21 @@ from server import turn
 from ui import bench, equation, stages
 from ui.shell import frame, i18n
 from ui.shell.i18n import _
-from ui.shell.syllabus import SECTIONS, stage
+from ui.shell.syllabus import SECTIONS, STAGES
 
-# Section -> page files, in the order of the menu. A page's slug is its file's name; home is at "/".
-PAGES = {
-    "start": ["pages/start/home.py"],
-    "input": ["pages/input/tokens.py", "pages/input/embedding.py"],
-    "attention": ["pages/attention/matmul.py", "pages/attention/projections.py", "pages/attention/scores.py",
-                  "pages/attention/mask.py", "pages/attention/mixing.py", "pages/attention/heads.py",
-                  "pages/attention/sharing.py"],
-    "position": ["pages/position/order.py", "pages/position/rope.py"],
-    "inference": ["pages/inference/generation.py", "pages/inference/kv_cache.py", "pages/inference/cost.py"],
-}
+ROOT = Path(__file__).parent
 
 st.set_page_config(page_title="Transformer Workbench", layout="wide")
 turn.install()
 stages.load()
 dropped = bench.begin(st.context.locale)
 i18n.html_lang()
-built = {}
-menu = {}
-for section, files in PAGES.items():
-    for file in files:
-        slug = file.rsplit("/", 1)[-1].removesuffix(".py")
-        entry = stage(slug)
-        built[slug] = st.Page(file, title=_(entry.title), url_path=slug, default=slug == "home")
-        menu.setdefault(_(SECTIONS[section]), []).append(built[slug])
+built: dict[str, Any] = {}  # slug -> page, in the order of the syllabus; home is at "/"
+menu: dict[str, list[Any]] = {}
+for entry in STAGES:
+    if (ROOT / entry.page).exists():
+        built[entry.slug] = st.Page(entry.page, title=_(entry.title), url_path=entry.slug, default=entry.slug == "home")
+        menu.setdefault(_(SECTIONS[entry.section]), []).append(built[entry.slug])
 page = st.navigation(menu, expanded=True)
 frame.set_up(built, slug=next(slug for slug, candidate in built.items() if candidate == page), dropped=dropped)
 page.run()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ def prepare() -> None:
 
 
 @asynccontextmanager
-async def lifespan(app: st.App) -> AsyncIterator[Mapping[str, Any]]:
+async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
     """Begin to `prepare`; a script that runs before it has ended waits for the modules that it imports."""
     from streamlit.runtime.pages_manager import PagesManager
 

@@ -1,4 +1,4 @@
-"""Runs in turn: in order of arrival, one at a time, given back however a run ends, and nobody waits for ever."""
+"""Runs in turn: in order of arrival, so many at a time, given back however a run ends, and nobody waits for ever."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def come(event: threading.Event) -> None:
 @pytest.fixture
 def runs() -> Iterator[Turn]:
     """A turn that nobody takes away, entered aside of by all that waits."""
-    made, before = Turn(longest=NEVER), turns._step_aside
+    made, before = Turn(1, NEVER), turns._step_aside
     turns.step_aside_by(made.aside)
     yield made
     turns.step_aside_by(before)
@@ -128,7 +128,7 @@ def test_a_turn_in_a_turn_is_the_same_one(runs: Turn) -> None:
 
 def test_nobody_waits_for_one_that_does_not_come_to_an_end() -> None:
     """The second goes on while the first still holds its turn; what the first gives back then is nobody's any more."""
-    runs, first_in, second_in, end = Turn(longest=0.02), threading.Event(), threading.Event(), threading.Event()
+    runs, first_in, second_in, end = Turn(1, 0.02), threading.Event(), threading.Event(), threading.Event()
 
     def first() -> None:
         with runs.take():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
 import re
@@ -21,7 +20,7 @@ from core.toy import ToySizes
 from core.trace import NAMES, Trace, template
 from tests.waiting import LONGEST
 from ui.bench import address
-from ui.shell.syllabus import stage
+from ui.shell.syllabus import STAGES, stage
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
@@ -29,15 +28,7 @@ SCORES = "pages/attention/scores.py"
 MASK = "pages/attention/mask.py"
 
 
-def pages() -> list[str]:
-    """The page files that app.py lists, read without running it."""
-    for node in ast.parse((ROOT / "app.py").read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PAGES":
-            return [file for files in ast.literal_eval(node.value).values() for file in files]
-    raise AssertionError("app.py lists no PAGES")
-
-
-PAGES = pages()
+PAGES = [entry.page for entry in STAGES if (ROOT / entry.page).exists()]
 SHARING = "pages/attention/sharing.py"
 STEPPED = GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
 

@@ -21,11 +21,11 @@ def held_back() -> None:
 class Exercise:
     """Questions about the numbers at `place` (source, scope, layer, batch, head); another place closes the open one.
 
-    `make(n)` gives the n-th question, `judge(question, answer)` a verdict's code.
+    `make(n)` gives the n-th question, None where nothing can be asked, `judge(question, answer)` a verdict's code.
     """
 
     def __init__(
-        self, key: str, place: tuple[object, ...], make: Callable[[int], Question],
+        self, key: str, place: tuple[object, ...], make: Callable[[int], Question | None],
         judge: Callable[[Question, float], str],
     ) -> None:
         self._key, self._place, self._make, self._judge = key, place, make, judge

@@ -44,6 +44,7 @@ class Subject:
 
 
 S = TypeVar("S", bound=Subject)
+Takes = TypeVar("Takes", bound=Subject, contravariant=True)
 
 
 def on_bench(kind: Callable[[Bench, Resolved, View], S]) -> S:
@@ -55,18 +56,18 @@ def on_bench(kind: Callable[[Bench, Resolved, View], S]) -> S:
 
 
 @dataclass(frozen=True)
-class Section(Generic[S]):
+class Section(Generic[Takes]):
     """A folded part of a page: its key in the session and for tests, its title (English, for `_()`), what it draws once
     it is opened. One that `waits` shows right numbers, and does so only when no question is open; `when` says whether
     the page has it at all with what is on screen."""
 
     key: str
     title: str
-    body: Callable[[S], None]
+    body: Callable[[Takes], None]
     waits: bool = False
-    when: Callable[[S], bool] | None = None
+    when: Callable[[Takes], bool] | None = None
 
-    def draw(self, subject: S) -> None:
+    def draw(self, subject: Takes) -> None:
         """Draw the folded section, and what is in it if it is open."""
         if self.when is None or self.when(subject):
             hold = self.waits and subject.asked is not None

@@ -25,6 +25,11 @@ class Stage(NamedTuple):
     makes: str = ""
     prompted: bool = False
 
+    @property
+    def page(self) -> str:
+        """The file of its page, from the root; a stage to come has none yet."""
+        return f"pages/{self.section}/{self.slug}.py"
+
 
 SECTIONS = {
     "start": N_("Start"), "input": N_("Input"), "attention": N_("Attention"), "position": N_("Position"),

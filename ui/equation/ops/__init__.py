@@ -23,6 +23,12 @@ from ui.equation.ops.softmax import Softmax
 from ui.equation.ops.transpose import Transpose
 from ui.equation.rule import Naming, Rule
 
+__all__ = [
+    "DRAWING", "OPERATIONS", "Add", "Append", "Cos", "Difference", "Divide", "Exp", "Grouped", "Lookup", "Matmul",
+    "Move", "Multiply", "Rotate", "RowMax", "RowSum", "Scale", "Sin", "Softmax", "Transpose", "UnknownOperation",
+    "drawn", "operation",
+]
+
 _ALL: tuple[type[Rule], ...] = (
     Add, Append, Cos, Difference, Divide, Exp, Grouped, Lookup, Matmul, Move, Multiply, Rotate, RowMax, RowSum, Scale,
     Sin, Softmax, Transpose)

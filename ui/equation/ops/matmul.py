@@ -51,4 +51,5 @@ class Matmul(Rule):
     def drawn(cls, how: derive.Rule, naming: Naming) -> Self:
         """A projection, its bias last; scores; a weighted sum of values; logits."""
         left, right, *bias = (naming.frames[name] for name in how.operands)
-        return cls(naming.frames[how.name], left, right, naming.letter(how.contracted or ""), *bias)
+        return cls(naming.frames[how.name], left, right, naming.letter(how.contracted or ""),
+                   bias[0] if bias else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -180,7 +180,7 @@ def predict(shown: Step) -> None:
 
 def program(shown: Step) -> None:
     """The PyTorch program of the step, and the functions that made it."""
-    made = [generation.generate, sampling.draw]
+    made: list[Callable[..., object]] = [generation.generate, sampling.draw]
     if shown.view.name("k_all") in shown.view.trace:
         made = [steps.append, *made]
     code.program(stage.program(shown.at), made, key="generation")
