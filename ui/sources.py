@@ -28,7 +28,7 @@ from core.trace import Index, Trace
 from core.worked import EXAMPLES
 from ui import bench as bench_module
 from ui.bench import Bench, MaskChoice
-from ui.bench.session import Shown
+from ui.bench.session import Shown, session
 
 LONGEST_CONTEXT = 2048  # tokens that a generation reads and writes, where the model could do more
 LIVE_NAME = "SmolLM2-135M"  # how the registered model is called on screen
@@ -59,7 +59,7 @@ def resolve(bench: Bench) -> Resolved:
     For one state of the bench it is computed once: the same traces come back, with all that they have computed, until
     something changes that numbers depend on."""
     error: WorkbenchError | None = None
-    setting = bench_module.session().bench
+    setting = session().bench
     try:
         shown = _shown(bench)
         if shown is not None:
@@ -93,7 +93,7 @@ def _masked(bench: Bench, trace: Trace, made_from: tuple[object, ...]) -> Shown:
         return Shown(bench.source, bench.scope, trace, made_from)
     layer = min(bench.layer, trace.config.layers - 1) if bench.source == "live" else 0
     made_from = (*made_from, bench.mask, layer)
-    kept = bench_module.session().traces
+    kept = session().traces
     return Shown(bench.source, bench.scope, kept.get(made_from) or kept.put(
         made_from, _with_mask(trace, bench.mask, layer)), made_from)
 
@@ -112,15 +112,15 @@ def _edited(shown: Shown, edits: Mapping[str, Mapping[Index, float]]) -> tuple[T
     if not fit:
         return shown.trace, unfit
     made_from = (*shown.made_from, *((name, *sorted(cells.items())) for name, cells in sorted(fit.items())))
-    kept = bench_module.session().traces
+    kept = session().traces
     return kept.get(made_from) or kept.put(made_from, shown.trace.edited(fit)), unfit
 
 
 def _example(name: str) -> Trace:
-    own = bench_module.session().examples.get(name)
+    own = session().examples.get(name)
     if own is None:
         return _worked(name)
-    kept, made_from = bench_module.session().traces, ("own", name, id(own))
+    kept, made_from = session().traces, ("own", name, id(own))
     return kept.get(made_from) or kept.put(made_from, own())
 
 

@@ -13,6 +13,7 @@ from core.stages.matmul.product import Product, Slice
 from core.trace import Trace
 from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.equation import Pin
 from ui.furniture import code, formulas, header, notices, prose, sections, share, strip
 from ui.furniture.exercise import Exercise
@@ -85,11 +86,11 @@ def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
                        "shapes stay on screen."))
         else:
             found = product.product(left, right)
-            bench_module.session().part(matmul.Typed).shapes = left, right
+            session().part(matmul.Typed).shapes = left, right
             return found
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
-    return product.product(*bench_module.session().part(matmul.Typed).shapes)
+    return product.product(*session().part(matmul.Typed).shapes)
 
 
 def _verdict(found: Product) -> None:

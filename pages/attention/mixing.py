@@ -8,6 +8,7 @@ from core import comparison, observe, ops, programs, questions
 from core.stages.mixing import blend
 from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.equation import Pin, views
 from ui.equation.views import View
 from ui.furniture import checks, code, equations, figures, formulas, header, notices, prose, sections, share, strip
@@ -150,7 +151,7 @@ def _blend(bench: Bench, view: View, *, asking: bool) -> None:
 
 def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, float]:
     """The chosen weights by key; they start at the row's own."""
-    blending = bench_module.session().part(mixing.Blending)
+    blending = session().part(mixing.Blending)
     chosen = {}
     for key, weight in own.offered.items():
         place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, blending.resets)

@@ -29,7 +29,7 @@ from ui.bench.pins import (
     window,
     window_taker,
 )
-from ui.bench.session import MaskChoice, examples, session
+from ui.bench.session import MaskChoice, examples
 from ui.bench.state import Bench, choose, chosen, current, model_name
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "read_number",
     "replace_edits",
     "revision",
-    "session",
     "set_toy",
     "share_link",
     "window",

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.questions import Question
 from ui import bench as bench_module
+from ui.bench.session import session
 from ui.shell.i18n import _
 
 _LONGEST_ANSWER = 32
@@ -33,7 +34,7 @@ class Exercise:
     @property
     def question(self) -> Question | None:
         """The open question, if there is one."""
-        asking = bench_module.session().asking(self._key)
+        asking = session().asking(self._key)
         return None if asking.place != self._place else self._make(asking.number)
 
     def draw(
@@ -44,7 +45,7 @@ class Exercise:
         words = _verdicts() | dict(own or {})
         question = self.question
         if question is None:
-            asking = bench_module.session().asking(self._key)
+            asking = session().asking(self._key)
             if asking.verdict:
                 st.markdown(asking.verdict)
             if st.button(_("Ask me one"), key=f"{self._key}-ask"):
@@ -71,7 +72,7 @@ class Exercise:
                 st.info(words[verdict] + " " + _("Try again, or skip to see it."))
 
     def _close(self, verdict: str, answer: str) -> None:
-        asking = bench_module.session().asking(self._key)
+        asking = session().asking(self._key)
         asking.place, asking.number, asking.verdict = None, asking.number + 1, f"{verdict} {answer}"
         st.rerun(scope="fragment")
 

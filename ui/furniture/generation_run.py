@@ -23,6 +23,7 @@ from core.trace import Trace
 from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.equation.views import View
 from ui.furniture import generation_settings, strip
 from ui.furniture.generation_settings import Settings, chosen
@@ -146,7 +147,7 @@ class Generation:
 
 def held() -> Generation:
     """The run that this session holds."""
-    return bench_module.session().part(Generation)
+    return session().part(Generation)
 
 
 class Shown(NamedTuple):
@@ -172,8 +173,8 @@ def look() -> Shown:
     loading = prompt is None and error is None
     if prompt is not None:
         # What came for a run that stands already means nothing.
-        session = bench_module.session()
-        made, at, session.made, session.at = session.made, session.at, None, None
+        told = session()
+        made, at, told.made, told.at = told.made, told.at, None, None
         if run is None or run.prompt.key != prompt.key:
             run = opened(prompt, made, at)
     elif run is None:

@@ -13,6 +13,7 @@ from core.trace import NAMES
 from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.shell import sidebar
 from ui.shell.syllabus import Stage, stage
 from ui.shell.theme import AXES, role_css
@@ -36,10 +37,10 @@ class _Place:
 
 def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
     """Draw the styles and the sidebar; called by app.py before the page runs."""
-    session = bench_module.session()
-    found = [*dropped, *bench_module.check(slug), *session.notices]
-    session.notices = []
-    session.part(_Place).here = Here(stage(slug), built, found)
+    held = session()
+    found = [*dropped, *bench_module.check(slug), *held.notices]
+    held.notices = []
+    held.part(_Place).here = Here(stage(slug), built, found)
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
         sidebar.draw(stage(slug))
@@ -47,7 +48,7 @@ def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> No
 
 def here() -> Here:
     """Where the page is."""
-    place = bench_module.session().part(_Place).here
+    place = session().part(_Place).here
     assert place is not None, "no page is drawn before its frame"
     return place
 

@@ -15,6 +15,7 @@ from core.config import LONGEST_JSON, ModelConfig
 from core.errors import WorkbenchError
 from core.shapes import Inputs, Tensor
 from ui import bench as bench_module
+from ui.bench.session import session
 from ui.furniture.strip import axis_html
 from ui.shell import errors, i18n
 from ui.shell.i18n import N_, _
@@ -50,7 +51,7 @@ class Map:
 
 def held() -> Map:
     """What the session holds of the map."""
-    return bench_module.session().part(Map)
+    return session().part(Map)
 
 
 def size_controls(on_bench: Mapping[str, int]) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from core.live.model import FORWARDS
 from core.stages.kv_cache import decode_time
 from core.stages.kv_cache.decode_time import Timing
-from ui import bench as bench_module
+from ui.bench.session import session
 from ui.furniture.generation_run import TICK, Run, Running
 from ui.shell import numbers, theme
 from ui.shell.i18n import _
@@ -51,12 +51,12 @@ class _Measured:
 
 def times(shown: Running) -> None:
     """The section on the time of one step; it comes again by itself while measuring goes on."""
-    found = bench_module.session().part(_Measured).last
+    found = session().part(_Measured).last
     st.fragment(_times, run_every=TICK if found is not None and found.running else None)(shown.run)
 
 
 def _times(run: Run) -> None:
-    held = bench_module.session().part(_Measured)
+    held = session().part(_Measured)
     found = held.last
     if found is not None and found.key != ("live" if run.prompt.source == "live" else found.key):
         found = None
