@@ -6,8 +6,10 @@ These are the only hand-chosen numbers in the project. Each example is a functio
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
 import torch
 
@@ -17,6 +19,30 @@ from core.errors import UnknownOption
 from core.trace import Trace
 
 Mask = Literal["none", "causal"]
+Ours = Literal["", "rows", "vectors", "numbers"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example: calling it with its switches gives its `Trace`.
+
+    `section` is the place in the source documents that it comes from, "" for one of ours; `ours` what of it stands
+    there as ours all the same: "rows" (all rows but one), "vectors" (Q, K and V), "numbers" (every number). `mask` is
+    the mask that it has by itself, `words` how its tokens are called, by id, where it has ids. A `whole` one reaches
+    from ids to logits, so that it can be gone on with.
+    """
+
+    name: str
+    build: Callable[..., Trace]
+    section: str = ""
+    ours: Ours = ""
+    mask: Mask = "none"
+    words: tuple[str, ...] = ()
+    whole: bool = False
+
+    def __call__(self, **switches: Any) -> Trace:
+        """The trace with these switches."""
+        return self.build(**switches)
 
 
 def single_head(mask: Mask = "none") -> Trace:
@@ -282,5 +308,12 @@ _GROUPED_WO = """
      0  1  0 -1  0  0  0 -1
 """
 
-EXAMPLES: dict[str, Callable[..., Trace]] = {"single_head": single_head, "block": block, "d3_lab": d3_lab,
-                                           "rope_pairs": rope_pairs, "word_order": word_order, "grouped": grouped}
+EXAMPLES: Mapping[str, Example] = {example.name: example for example in (
+    Example("single_head", single_head, section="D0 §6"),
+    Example("block", block, mask="causal", words=tuple(BLOCK_VOCABULARY), whole=True),
+    Example("block_shared", partial(block, kv_heads=1), mask="causal", words=tuple(BLOCK_VOCABULARY), whole=True),
+    Example("d3_lab", d3_lab, section="D3 §3", ours="rows", mask="causal", words=tuple(D3_TOKENS)),
+    Example("rope_pairs", rope_pairs, section="D1 §8", ours="vectors"),
+    Example("word_order", word_order, section="D1 §7", ours="numbers", words=tuple(WORD_ORDER)),
+    Example("grouped", grouped, mask="causal"),
+)}

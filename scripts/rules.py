@@ -40,10 +40,11 @@ FORBIDDEN = {
 }
 PLOTLY_FILES = ("ui/stages/*/figure.py", "ui/shell/theme.py", "serve.py")  # patterns
 SESSION_FILES = {
-    *(f"ui/bench/{name}.py" for name in ("controls", "edits", "location", "pins", "state")), "ui/shell/i18n.py",
+    *(f"ui/bench/{name}.py"
+      for name in ("arrival", "controls", "edits", "location", "parameters", "pins", "session")), "ui/shell/i18n.py",
 }
 NUMBER_FILES = {"ui/shell/theme.py", "ui/shell/numbers.py"}
-RANGE_FILES = {"ui/bench/limits.py", "ui/bench/state.py"}
+RANGE_FILES = {"ui/bench/limits.py"}
 WORKED_FILE = "core/worked.py"
 LANGUAGE_FILE = "ui/shell/i18n.py"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
@@ -18,17 +18,18 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core import live, masks, toy, worked
+from core import live, masks, toy
 from core.errors import WorkbenchError
 from core.live import errors as live_errors
 from core.live import registry
 from core.model import Decoder, decoder_of
 from core.toy import ToySizes
-from core.trace import Trace
+from core.trace import Index, Trace
+from core.worked import EXAMPLES
 from ui import bench as bench_module
-from ui.bench import Bench
+from ui.bench import Bench, MaskChoice
+from ui.bench.session import Shown, session
 
-WHOLE = ("block", "block_shared")  # the worked examples that reach from ids to logits
 LONGEST_CONTEXT = 2048  # tokens that a generation reads and writes, where the model could do more
 LIVE_NAME = "SmolLM2-135M"  # how the registered model is called on screen
 MOST_MODELS = 2  # loaded, or being loaded, at once on a server
@@ -53,54 +54,79 @@ class Resolved(NamedTuple):
 
 
 def resolve(bench: Bench) -> Resolved:
-    """The trace for the bench, with its edits; on a problem the last good trace of this session, else the example."""
+    """The trace for the bench, with its edits; on a problem the last good trace of this session, else the example.
+
+    For one state of the bench it is computed once: the same traces come back, with all that they have computed, until
+    something changes that numbers depend on."""
     error: WorkbenchError | None = None
+    setting = session().bench
     try:
-        trace = _chosen(bench)
-        if trace is not None:
-            if bench.mask:
-                trace = _masked(bench, trace)
-            fit, unfit = bench_module.fitting(trace, bench.edits)
-            bench_module.remember("good", (bench.source, bench.scope, trace))
-            return Resolved(trace.edited(fit) if fit else trace, bench.source, bench.scope, unfit)
+        shown = _shown(bench)
+        if shown is not None:
+            trace, unfit = _edited(shown, bench.edits)
+            setting.good = shown
+            return Resolved(trace, shown.source, shown.scope, unfit)
     except WorkbenchError as problem:
         error = problem
-    source, scope, trace = bench_module.recall("good") or ("worked", bench.example, _stand_in(bench))
-    fit, _ = bench_module.fitting(trace, bench_module.all_edits().get(scope or "", {}))
-    return Resolved(trace.edited(fit) if fit else trace, source, scope, [], error, loading=error is None)
+    shown = setting.good or _masked(replace(bench, source="worked"), _example(bench.example), ("worked", bench.example))
+    trace, _unfit = _edited(shown, setting.edits.get(shown.scope or "", {}))
+    return Resolved(trace, shown.source, shown.scope, [], error, loading=error is None)
 
 
-def _stand_in(bench: Bench) -> Trace:
-    """The example of the page, with its mask, for when nothing else has been on screen yet."""
-    trace = _worked(bench.example)
-    return _masked(replace(bench, source="worked"), trace) if bench.mask else trace
-
-
-def _chosen(bench: Bench) -> Trace | None:
-    """The chosen source's trace without edits, or None while the live model loads. Raises WorkbenchError."""
+def _shown(bench: Bench) -> Shown | None:
+    """The chosen source's trace with the chosen mask and without edits, or None while the live model loads. Raises
+    WorkbenchError."""
     if bench.source == "toy":
-        return _toy(bench.sizes, bench.seed, bench.bias)
+        made = bench.sizes, bench.seed, bench.bias
+        return _masked(bench, _toy(*made), ("toy", *made))
     if bench.source == "live":
         model = loader().model()
-        return None if model is None else model.trace(bench.text)
-    return _worked(bench.example)
+        if model is None:
+            return None
+        return _masked(bench, model.trace(bench.text), ("live", model.fingerprint, bench.text))
+    return _masked(bench, _example(bench.example), ("worked", bench.example))
 
 
-def _masked(bench: Bench, trace: Trace) -> Trace:
+def _masked(bench: Bench, trace: Trace, made_from: tuple[object, ...]) -> Shown:
     """The trace with the mask that the learner chose: everywhere, or on the live model from the layer on screen."""
-    tokens = trace["mask"].shape[-1]
-    mask = masks.build(bench.mask, tokens, min(bench.hidden, tokens)).to(trace["mask"].device)
-    if torch.equal(mask.expand_as(trace["mask"]), trace["mask"]):
-        return trace
+    if not bench.mask.kind:
+        return Shown(bench.source, bench.scope, trace, made_from)
     layer = min(bench.layer, trace.config.layers - 1) if bench.source == "live" else 0
-    return trace.with_mask(mask, layer)
+    made_from = (*made_from, bench.mask, layer)
+    kept = session().traces
+    return Shown(bench.source, bench.scope, kept.get(made_from) or kept.put(
+        made_from, _with_mask(trace, bench.mask, layer)), made_from)
+
+
+def _with_mask(trace: Trace, chosen: MaskChoice, layer: int) -> Trace:
+    """The trace itself, where that is its own mask."""
+    tokens = trace["mask"].shape[-1]
+    mask = masks.build(chosen.kind, tokens, min(chosen.number, tokens)).to(trace["mask"].device)
+    same = torch.equal(mask.expand_as(trace["mask"]), trace["mask"])
+    return trace if same else trace.with_mask(mask, layer)
+
+
+def _edited(shown: Shown, edits: Mapping[str, Mapping[Index, float]]) -> tuple[Trace, list[str]]:
+    """The trace with the edits that fit it, and labels of the others."""
+    fit, unfit = bench_module.fitting(shown.trace, edits)
+    if not fit:
+        return shown.trace, unfit
+    made_from = (*shown.made_from, *((name, *sorted(cells.items())) for name, cells in sorted(fit.items())))
+    kept = session().traces
+    return kept.get(made_from) or kept.put(made_from, shown.trace.edited(fit)), unfit
+
+
+def _example(name: str) -> Trace:
+    own = session().examples.get(name)
+    if own is None:
+        return _worked(name)
+    kept, made_from = session().traces, ("own", name, id(own))
+    return kept.get(made_from) or kept.put(made_from, own())
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _worked(example: str) -> Trace:
-    if example == "block_shared":
-        return worked.block(kv_heads=1)
-    return worked.EXAMPLES[example]()
+def _worked(name: str) -> Trace:
+    return EXAMPLES[name]()
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -128,13 +154,13 @@ def prompt(bench: Bench) -> Prompt | None:
     if bench.source == "live":
         model = loader().model()
         return None if model is None else _typed(model, bench.text, bench.chat)
-    trace = _toy(bench.sizes, bench.seed, bench.bias) if bench.source == "toy" else _worked(bench.example)
-    fit, _unfit = bench_module.fitting(trace, bench.edits)
-    words = worked.BLOCK_VOCABULARY
+    shown = _shown(replace(bench, mask=MaskChoice()))
+    assert shown is not None, "only the live model has to be waited for"
+    trace, _unfit = _edited(shown, bench.edits)
+    words = bench_module.examples()[bench.example].words if bench.source == "worked" else ()
     return Prompt(
-        (bench.scope, bench.sizes, bench.seed, bench.bias, repr(bench.edits)), bench.source,
-        decoder_of(trace.edited(fit) if fit else trace), trace["tokens"],
-        words.__getitem__ if bench.source == "worked" else "#{}".format, trace.config.max_positions)
+        (bench.scope, bench.sizes, bench.seed, bench.bias, repr(bench.edits)), bench.source, decoder_of(trace),
+        trace["tokens"], words.__getitem__ if words else "#{}".format, trace.config.max_positions)
 
 
 def _typed(model: live.Live, text: str, chat: bool) -> Prompt:

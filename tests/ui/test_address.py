@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.trace import NAMES, registered
+from core.worked import EXAMPLES
 from ui.bench import address
-from ui.bench.address import SCOPES, pack_edits, pack_pin, pack_window, unpack_edits, unpack_pin, unpack_window
+from ui.bench.address import TOY, pack_edits, pack_pin, pack_window, unpack_edits, unpack_pin, unpack_window
 
+SCOPES = (*EXAMPLES, TOY)
 NAMES_HERE = [name.format(l=layer) for name in NAMES for layer in (0, 3)]
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 

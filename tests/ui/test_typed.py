@@ -10,7 +10,7 @@ import pytest
 
 from core.toy import ToySizes, toy
 from core.trace import Trace
-from ui.bench import edits, location
+from ui.bench import edits, location, session
 from ui.equation.views import View
 
 TOY = toy(ToySizes(batch=2, tokens=3, width=8, heads=4, kv_heads=2, ffn_width=3, vocab=7, layers=1), 3)
@@ -21,7 +21,7 @@ X, Q, BIAS = "blocks.0.in", "blocks.0.q", "blocks.0.bq"
 def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The session's state, without Streamlit."""
     held: dict[str, Any] = {}
-    for module in (edits, location):
+    for module in (edits, location, session):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=held, query_params={}))
     return held
 

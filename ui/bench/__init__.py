@@ -7,6 +7,7 @@ written back after each run. What can be chosen is declared as a parameter (`ui.
 page in `ui.bench.choices`, what does not in the module of its stage.
 """
 
+from ui.bench.arrival import begin, check, finish, share_link
 from ui.bench.controls import fits_toy, look_at, pick, place_of, set_toy
 from ui.bench.edits import (
     all_edits,
@@ -28,22 +29,12 @@ from ui.bench.pins import (
     window,
     window_taker,
 )
-from ui.bench.state import (
-    Bench,
-    begin,
-    check,
-    choose,
-    chosen,
-    current,
-    finish,
-    model_name,
-    recall,
-    remember,
-    share_link,
-)
+from ui.bench.session import MaskChoice, examples
+from ui.bench.state import Bench, choose, chosen, current, model_name
 
 __all__ = [
     "Bench",
+    "MaskChoice",
     "all_edits",
     "begin",
     "check",
@@ -53,6 +44,7 @@ __all__ = [
     "discard_edits",
     "edits_shown",
     "edits_taker",
+    "examples",
     "finish",
     "fits_toy",
     "fitting",
@@ -67,8 +59,6 @@ __all__ = [
     "place_of",
     "place_taker",
     "read_number",
-    "recall",
-    "remember",
     "replace_edits",
     "revision",
     "set_toy",

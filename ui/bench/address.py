@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from core.errors import UnknownName
 from core.trace import Index, registered
+from ui.bench.session import ScopedEdits, examples
 from ui.shell.numbers import full_value
-
-ScopedEdits = dict[str, dict[str, dict[Index, float]]]  # scope -> trace name -> full index -> value
 
 LONGEST_PARAMETER = 6000  # characters; an address has room for 8,000 in all
 LARGEST_TEXT = 512 * 1024  # bytes of JSON after inflating
@@ -26,7 +25,7 @@ LARGEST_INDEX = 100_000
 TOO_LARGE = 2.0**128 - 2.0**103  # rounds to ∞ as a float32; the largest one, written in short, lies just below
 BASE64_GROUP = 4
 PIN_PARTS = 3  # frame, row, column
-SCOPES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order", "grouped", "toy")
+TOY = "toy"  # the scope of the toy's edits; an example's is its name
 
 
 class Unpacked(NamedTuple):
@@ -80,9 +79,10 @@ def edits_from_json(raw: bytes | str) -> Unpacked:
         return Unpacked({}, 1)
     edits: ScopedEdits = {}
     dropped = kept = 0
+    known = examples()
     for scope, name, key, value in _entries(found):
         index = _index(name, key)
-        if scope not in SCOPES or index is None or not _is_float32(value) or kept >= MOST_EDITS:
+        if not (scope == TOY or scope in known) or index is None or not _is_float32(value) or kept >= MOST_EDITS:
             dropped += 1
             continue
         edits.setdefault(scope, {}).setdefault(name, {})[index] = float(value)

@@ -9,8 +9,9 @@ from core import masks, notation
 from core.live import registry
 from core.live.model import MAX_CHARACTERS
 from core.toy import LIMITS
-from ui.bench.limits import DECIMALS, DEFAULT_DECIMALS, DEFAULT_SIZES, DEFAULT_TEXT, EXAMPLES, SIZE_LETTERS, SOURCES
+from ui.bench.limits import DECIMALS, DEFAULT_DECIMALS, DEFAULT_SIZES, DEFAULT_TEXT, SIZE_LETTERS, SOURCES
 from ui.bench.parameters import MANY, Choice, Switch, Text, Whole
+from ui.bench.session import examples
 from ui.shell import i18n
 
 
@@ -22,9 +23,17 @@ class _Models:
         return name == registry.DEFAULT or name in registry.own()
 
 
+@dataclass(frozen=True)
+class _Examples:
+    """The worked examples, and those that the learner brought."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in examples()
+
+
 LANGUAGE = Choice("lang", i18n.DEFAULT, codes=tuple(i18n.languages()), standing=True)
 SOURCE = Choice("source", SOURCES[0], codes=SOURCES, standing=True, saved=True)
-EXAMPLE = Choice("example", "", codes=EXAMPLES, standing=True, saved=True)  # "": the page's own
+EXAMPLE = Choice("example", "", codes=_Examples(), standing=True, saved=True)  # "": the page's own
 TEXT = Text("text", DEFAULT_TEXT, longest=MAX_CHARACTERS, standing=True, saved=True)
 MODEL = Choice("model", "", codes=_Models())
 BIAS = Choice("bias", "", codes=("on",), standing=True, saved=True)

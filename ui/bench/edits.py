@@ -14,20 +14,19 @@ import streamlit as st
 
 from core import derive
 from core.trace import Index, Trace
-from ui.bench import address
+from ui.bench.session import ScopedEdits, Slice, session
 from ui.equation import Change, Frame, editable, read_edits
 
 
-def all_edits() -> address.ScopedEdits:
+def all_edits() -> ScopedEdits:
     """The edits of every scope."""
-    edits: address.ScopedEdits = st.session_state.setdefault("_edits", {})
-    return edits
+    return session().bench.edits
 
 
-def replace_edits(edits: address.ScopedEdits) -> None:
+def replace_edits(edits: ScopedEdits) -> None:
     """Put other edits in the place of all that there are."""
-    st.session_state["_edits"] = edits
-    replaced()
+    session().bench.edits = edits
+    session().replaced()
 
 
 def discard_edits(scope: str, name: str | None = None) -> None:
@@ -37,7 +36,7 @@ def discard_edits(scope: str, name: str | None = None) -> None:
         edits.pop(scope, None)
     else:
         edits.get(scope, {}).pop(name, None)
-    replaced()
+    session().replaced()
 
 
 def fitting(
@@ -79,28 +78,18 @@ class Revision(NamedTuple):
     seq: int
 
 
-class Slice(NamedTuple):
-    """What an equation showed from the revision `since` on. `lead` has for each editable tensor the index before row
-    and column, `sizes` its rows and columns; a vector is one row, which is no part of its index."""
-
-    since: int
-    scope: str | None
-    lead: Mapping[str, Index]
-    sizes: Mapping[str, tuple[int, int]]
-    vectors: frozenset[str]
-
-
 _KEPT = 4  # slices of an equation: as many as may go by while a change is on its way
 
 
 def revision(key: str, *context: object) -> Revision:
     """The revision of the equation `key`; another `context` is another slice."""
-    state = st.session_state
-    state["_replacing"] = False  # what a browser sends from here on was typed later
-    if state.setdefault(f"_context:{key}", context) != context:
-        state[f"_context:{key}"] = context
-        state["_rev"] = state[f"_since:{key}"] = state.get("_rev", 0) + 1
-    return Revision(state.get("_rev", 0), state.get(f"_since:{key}", 0), state.get(f"_seq:{key}", 0))
+    held, drawn = session(), session().equation(key)
+    held.replacing = False  # what a browser sends from here on was typed later
+    if drawn.context is not None and drawn.context != context:
+        held.rev += 1
+        drawn.since = held.rev
+    drawn.context = context
+    return Revision(held.rev, drawn.since, drawn.seq)
 
 
 def edits_taker(
@@ -108,12 +97,13 @@ def edits_taker(
 ) -> Callable[[], None]:
     """A callback that takes what was typed in the equation `key`, which now shows the slice (batch, head)."""
     sizes = editable(frames)
+    drawn = session().equation(key)
     shown = Slice(
-        st.session_state.get(f"_since:{key}", 0), scope,
+        drawn.since, scope,
         {name: derive.full_index(trace, name, *place, 0, 0)[:len(trace.axes(name)) - 2] for name in sizes
          if len(trace.axes(name)) > 1}, sizes, frozenset(name for name in sizes if len(trace.axes(name)) == 1))
-    kept = [one for one in st.session_state.get(f"_slices:{key}", []) if one.since < shown.since]
-    st.session_state[f"_slices:{key}"] = [*kept, shown][-_KEPT:]
+    kept = [one for one in drawn.slices if one.since < shown.since]
+    drawn.slices = [*kept, shown][-_KEPT:]
 
     def take() -> None:
         _take(key, st.session_state[key].get("edits"))
@@ -123,14 +113,14 @@ def edits_taker(
 
 def _take(key: str, sent: object) -> None:
     """Put in what was typed since the last change taken over."""
-    state = st.session_state
-    slices: list[Slice] = state.get(f"_slices:{key}", [])
+    held, drawn = session(), session().equation(key)
+    slices = drawn.slices
     changes = read_edits(sent, {name: size for one in slices for name, size in one.sizes.items()}) or []
     for change in changes:
-        if change.seq > state.get(f"_seq:{key}", 0):
-            state[f"_seq:{key}"] = change.seq
-            typed_on = [one for one in slices if one.since <= change.rev <= state.get("_rev", 0)]
-            if typed_on and not state.get("_replacing"):
+        if change.seq > drawn.seq:
+            drawn.seq = change.seq
+            typed_on = [one for one in slices if one.since <= change.rev <= held.rev]
+            if typed_on and not held.replacing:
                 _put(typed_on[-1], change)
 
 
@@ -148,9 +138,3 @@ def _put(shown: Slice, change: Change) -> None:
         cells[index] = change.value
     if not cells:
         del names[change.name]
-
-
-def replaced() -> None:
-    """Note that edits or pin were replaced here, so that the browser takes over what it is sent."""
-    st.session_state["_rev"] = st.session_state.get("_rev", 0) + 1
-    st.session_state["_replacing"] = True

@@ -8,7 +8,6 @@ from core.toy import ToySizes
 MAP_LIMITS = {"B": (1, 4096), "T": (1, 1_000_000), "D": (1, 65_536), "H": (1, 1024), "Hkv": (1, 1024),
               "Dh": (0, 4096), "F": (1, 1_000_000), "V": (1, 1_000_000), "L": (1, 1000)}
 SOURCES = ("worked", "toy", "live")
-EXAMPLES = ("single_head", "block", "block_shared", "d3_lab", "rope_pairs", "word_order", "grouped")
 SIZE_LETTERS = {"B": "batch", "T": "tokens", "D": "width", "H": "heads", "Hkv": "kv_heads", "F": "ffn_width",
                 "V": "vocab", "L": "layers"}
 DEFAULT_SIZES = ToySizes()

@@ -9,6 +9,8 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.bench.session import session
+
 
 def arrived(key: str) -> bool:
     """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed.
@@ -17,8 +19,7 @@ def arrived(key: str) -> bool:
     does one that the browser sent before ours had reached it: it holds what we wrote before, and comes with something
     that was done on the page, which Back does not.
     """
-    written = st.session_state.setdefault("_written", {})
-    before = st.session_state.setdefault("_before", {})
+    written, before = session().address.last, session().address.before
     value = st.query_params.get(key, "")
     if key in written and (written[key] == value or "lang" not in st.query_params):
         if written[key] == value:
@@ -33,7 +34,7 @@ def arrived(key: str) -> bool:
 
 def _acted() -> bool:
     """Whether something on the page was changed since the last run; a button that springs back is no change."""
-    last = st.session_state.get("_widgets", {})
+    last = session().address.widgets
     return any(value != last.get(key) for key, value in _widgets().items() if value is not False or key not in last)
 
 
@@ -43,9 +44,8 @@ def _widgets() -> dict[str, Any]:
 
 def unchecked() -> dict[str, str]:
     """What stands in the address that did not stand there when this was last asked."""
-    now = st.query_params.to_dict()
-    before = st.session_state.get("_checked", {})
-    st.session_state["_checked"] = now
+    now, before = st.query_params.to_dict(), session().address.checked
+    session().address.checked = now
     return {key: value for key, value in now.items() if before.get(key) != value}
 
 
@@ -73,13 +73,13 @@ def announce(numbers: Mapping[str, int]) -> None:
 
 def write(wanted: Mapping[str, str]) -> None:
     """Put values into the address, in one step of the browser's history; an empty one takes its key out."""
-    written = st.session_state.setdefault("_written", {})
-    before = st.session_state.setdefault("_before", {})
+    held = session().address
+    written, before = held.last, held.before
     for key, value in wanted.items():
         if written.get(key, "") != value:
             before[key] = [*before.get(key, []), written.get(key, "")]
     written.update(wanted)
-    st.session_state["_widgets"] = _widgets()
+    held.widgets = _widgets()
     for key in wanted:
         if not wanted[key] and key in st.query_params:
             del st.query_params[key]

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from ui.bench.location import arrived, read_number, write
+from ui.bench.session import session
 
 T = TypeVar("T")
 Widget = Callable[..., Any]
@@ -200,10 +201,11 @@ class Choice(Parameter[str]):
             st.session_state[self.key] = value if value in codes else default
         if st.session_state.get(self.key) not in codes:
             st.session_state[self.key] = default
-        if st.session_state.get(f"_codes:{self.key}") != codes:
+        options = session().options
+        if options.get(self.key) != codes:
             # The browser knows what is chosen by its place among the options; these are others now.
             st.session_state[self.key] = st.session_state[self.key]
-            st.session_state[f"_codes:{self.key}"] = codes
+            options[self.key] = codes
         chosen = widget(label, codes, format_func=dict(labels).get, key=self.key, **more)
         chosen = chosen if chosen in codes else default
         if not self.standing:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from ui.bench.limits import UNPINNED
+from ui.bench.session import Cell, session
 from ui.components.permutation import read_order
 from ui.equation import MAX_SIDE, Frame, Pin, read_pin, read_window
 
 
 def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
     """The pinned cell if it is on this page, else the cell that the page opens with; None once it was let go."""
-    raw = st.session_state.get("_pin")
-    if raw == UNPINNED:
+    bench = session().bench
+    if bench.unpinned:
         return None
-    return read_pin(raw, frames) or telling
+    return (None if bench.pin is None else read_pin(bench.pin._asdict(), frames)) or telling
 
 
 def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
@@ -24,19 +24,24 @@ def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
 
     def take() -> None:
         pin = read_pin(st.session_state[key].get("pin"), frames)
-        st.session_state["_pin"] = {"id": pin.id, "row": pin.row, "col": pin.col} if pin else UNPINNED
+        _put(Cell(pin.id, pin.row, pin.col) if pin else None)
 
     return take
+
+
+def _put(cell: Cell | None) -> None:
+    bench = session().bench
+    bench.pin, bench.unpinned = cell, cell is None
 
 
 def place_for(id: str, sizes: Sequence[int], telling: tuple[int, int] | None) -> tuple[int, int] | None:
     """The place (row, column) pinned in the view `id`, which is no equation: row r has the columns 0 to sizes[r]; else
     the place that the page opens with; None once it was let go."""
-    raw = st.session_state.get("_pin")
-    if raw == UNPINNED:
+    bench, pin = session().bench, session().bench.pin
+    if bench.unpinned:
         return None
-    if isinstance(raw, dict) and raw["id"] == id and raw["row"] < len(sizes) and raw["col"] <= sizes[raw["row"]]:
-        return raw["row"], raw["col"]
+    if pin is not None and pin.id == id and pin.row < len(sizes) and pin.col <= sizes[pin.row]:
+        return pin.row, pin.col
     return telling
 
 
@@ -47,7 +52,7 @@ def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
         raw = st.session_state[key].get("place")
         pair = raw if isinstance(raw, list) and [type(part) for part in raw] == [int, int] else []
         sound = bool(pair) and 0 <= pair[0] < len(sizes) and 0 <= pair[1] <= sizes[pair[0]]
-        st.session_state["_pin"] = {"id": id, "row": pair[0], "col": pair[1]} if sound else UNPINNED
+        _put(Cell(id, *pair) if sound else None)
 
     return take
 
@@ -58,7 +63,7 @@ def window(letter: str, total: int, first: int = 0, most: int = MAX_SIDE) -> tup
     most = min(most, MAX_SIDE)
     if total <= most:
         return None
-    return min(st.session_state.get("_window", {}).get(letter, first), total - most), most
+    return min(session().bench.windows.get(letter, first), total - most), most
 
 
 def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
@@ -66,14 +71,14 @@ def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
 
     def take() -> None:
         found = read_window(st.session_state[key].get("window"), frames)
-        st.session_state["_window"] = st.session_state.get("_window", {}) | (found or {})
+        session().bench.windows |= found or {}
 
     return take
 
 
 def order(opening: Sequence[int]) -> tuple[int, ...]:
     """The order that the learner chose, if it is one of that many tokens; else the one that the page opens with."""
-    held = st.session_state.get("_order")
+    held = session().bench.order
     return held if held is not None and len(held) == len(opening) else tuple(opening)
 
 
@@ -83,6 +88,6 @@ def order_taker(key: str, count: int) -> Callable[[], None]:
     def take() -> None:
         found = read_order(st.session_state[key].get("order"), count)
         if found is not None:
-            st.session_state["_order"] = found
+            session().bench.order = found
 
     return take

@@ -14,17 +14,18 @@ import streamlit as st
 from ui import bench as bench_module
 from ui.bench import address
 from ui.bench.parameters import declared
+from ui.bench.session import ScopedEdits, session
 
 
 class State(NamedTuple):
     """The edits, the sound choices (key of the address -> code, text or number), and how many entries were dropped."""
 
-    edits: address.ScopedEdits
+    edits: ScopedEdits
     choices: dict[str, str | int]
     dropped: int
 
 
-def to_json(edits: address.ScopedEdits, choices: Mapping[str, str | int]) -> str:
+def to_json(edits: ScopedEdits, choices: Mapping[str, str | int]) -> str:
     """The text of a state file."""
     return json.dumps({"view": dict(choices), "edits": json.loads(address.edits_to_json(edits))}, ensure_ascii=False)
 
@@ -59,12 +60,13 @@ def saved() -> str:
 
 def take(file_id: str, raw: bytes) -> None:
     """Take a state file over, once for each upload; what had to be dropped is told on the next run."""
-    if bench_module.recall("file") == file_id:
+    held = session()
+    if held.file == file_id:
         return
-    bench_module.remember("file", file_id)
+    held.file = file_id
     found = from_json(raw)
     if found.edits or not found.dropped:
         bench_module.replace_edits(found.edits)
         bench_module.choose(found.choices)
-    bench_module.remember("dropped", ["edits_dropped"] if found.dropped else [])
+    held.notices = ["edits_dropped"] if found.dropped else []
     st.rerun()

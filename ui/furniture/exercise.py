@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.questions import Question
 from ui import bench as bench_module
+from ui.bench.session import session
 from ui.shell.i18n import _
 
 _LONGEST_ANSWER = 32
@@ -33,9 +34,8 @@ class Exercise:
     @property
     def question(self) -> Question | None:
         """The open question, if there is one."""
-        if bench_module.recall(f"{self._key}-open") != self._place:
-            return None
-        return self._make(bench_module.recall(f"{self._key}-number", 0))
+        asking = session().asking(self._key)
+        return None if asking.place != self._place else self._make(asking.number)
 
     def draw(
         self, ask: Callable[[Question], str], reveal: Callable[[Question], str], own: Mapping[str, str] | None = None,
@@ -45,11 +45,11 @@ class Exercise:
         words = _verdicts() | dict(own or {})
         question = self.question
         if question is None:
-            verdict = bench_module.recall(f"{self._key}-verdict")
-            if verdict:
-                st.markdown(verdict)
+            asking = session().asking(self._key)
+            if asking.verdict:
+                st.markdown(asking.verdict)
             if st.button(_("Ask me one"), key=f"{self._key}-ask"):
-                bench_module.remember(f"{self._key}-open", self._place)
+                asking.place = self._place
                 st.rerun(scope="fragment")
             return
         st.markdown(ask(question))
@@ -72,9 +72,8 @@ class Exercise:
                 st.info(words[verdict] + " " + _("Try again, or skip to see it."))
 
     def _close(self, verdict: str, answer: str) -> None:
-        bench_module.remember(f"{self._key}-open", None)
-        bench_module.remember(f"{self._key}-number", bench_module.recall(f"{self._key}-number", 0) + 1)
-        bench_module.remember(f"{self._key}-verdict", f"{verdict} {answer}")
+        asking = session().asking(self._key)
+        asking.place, asking.number, asking.verdict = None, asking.number + 1, f"{verdict} {answer}"
         st.rerun(scope="fragment")
 
 

@@ -22,8 +22,8 @@ from core.live.model import MAX_TRACE_TOKENS
 from core.trace import Trace
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import Bench, choices
-from ui.bench.parameters import Whole
+from ui.bench import Bench
+from ui.bench.session import session
 from ui.equation.views import View
 from ui.furniture import generation_settings, strip
 from ui.furniture.generation_settings import Settings, chosen
@@ -136,6 +136,20 @@ class Run:
         return self.compared[index]
 
 
+@dataclass
+class Generation:
+    """The run of a session; whether the step looked at jumps to the newest, and whether the page comes by itself."""
+
+    run: Run | None = None
+    newest: bool = False
+    ticking: bool = False
+
+
+def held() -> Generation:
+    """The run that this session holds."""
+    return session().part(Generation)
+
+
 class Shown(NamedTuple):
     """What a page shows: the bench within the model, the run, and what to tell about where it comes from."""
 
@@ -149,10 +163,9 @@ def look() -> Shown:
     read leaves the last run on screen, and the message says why."""
     page, error, elsewhere = frame.here().stage, None, ""
     bench = bench_module.current(page.example)
-    if bench.source == "worked" and bench.example not in sources.WHOLE:
+    if bench.source == "worked" and not bench_module.examples()[bench.example].whole:
         bench, elsewhere = replace(bench_module.current(page.example), example=page.example, edits={}), "worked"
-    run: Run | None = bench_module.recall("run")
-    prompt = None
+    run, prompt = held().run, None
     try:
         prompt = sources.prompt(bench)
     except WorkbenchError as problem:
@@ -160,9 +173,10 @@ def look() -> Shown:
     loading = prompt is None and error is None
     if prompt is not None:
         # What came for a run that stands already means nothing.
-        asked = [_asked(step) for step in (choices.MADE, choices.AT)]
+        told = session()
+        made, at, told.made, told.at = told.made, told.at, None, None
         if run is None or run.prompt.key != prompt.key:
-            run = opened(prompt, *asked)
+            run = opened(prompt, made, at)
     elif run is None:
         stand_in = sources.prompt(Bench(example=page.example))
         assert stand_in is not None
@@ -217,13 +231,6 @@ def _view(bench: Bench, trace: Trace) -> View:
     return View(trace, layer=bench.layer, batch=bench.batch, head=bench.head, editable=False)
 
 
-def _asked(step: Whole) -> int | None:
-    """What the address says of a run that is yet to be opened, once."""
-    found: int | None = bench_module.recall(step.key)
-    bench_module.remember(step.key, None)
-    return found
-
-
 def opened(prompt: Prompt, made: int | None = None, at: int | None = None) -> Run:
     """A new run of this prompt, with its first steps made unless the prompt is long; or with `made` of them, `at` being
     the one looked at. What takes long goes on by itself from there."""
@@ -234,18 +241,17 @@ def opened(prompt: Prompt, made: int | None = None, at: int | None = None) -> Ru
         run.goal, run.running, at_once = made, bool(made), 0
     while len(run.steps) < at_once and not run.done:
         run.advance()
-    bench_module.remember("run", run)
-    bench_module.remember("run-newest", True)
+    held().run, held().newest = run, True
     return run
 
 
 def _start_over(prompt: Prompt) -> None:
-    bench_module.remember("run", Run(prompt, chosen()))
+    held().run = Run(prompt, chosen())
 
 
 def _step(run: Run) -> None:
     run.advance()
-    bench_module.remember("run-newest", True)
+    held().newest = True
 
 
 def _run(run: Run, running: bool) -> None:
@@ -254,10 +260,9 @@ def _run(run: Run, running: bool) -> None:
 
 def fragment(lab: Callable[[], None]) -> None:
     """Draw a page's lab; again and again while the run goes on by itself."""
-    run = bench_module.recall("run")
-    ticking = run is not None and run.running
-    bench_module.remember("ticking", ticking)
-    st.fragment(lab, run_every=TICK if ticking else None)()
+    run = held().run
+    held().ticking = run is not None and run.running
+    st.fragment(lab, run_every=TICK if held().ticking else None)()
 
 
 def tick(shown: Running) -> None:
@@ -266,8 +271,8 @@ def tick(shown: Running) -> None:
     run = shown.run
     if run.running:
         run.advance(MOMENT if run.prompt.source == "live" else 0)
-        bench_module.remember("run-newest", True)
-    if run.running != bench_module.recall("ticking"):
+        held().newest = True
+    if run.running != held().ticking:
         st.rerun()
 
 
@@ -282,8 +287,7 @@ def controls(run: Run) -> int | None:
             st.rerun()
         with st.popover(_("Settings")):
             generation_settings.controls(live=run.prompt.source == "live")
-        newest = bool(bench_module.recall("run-newest"))
-        bench_module.remember("run-newest", False)
+        newest, held().newest = held().newest, False
         if run.at is not None and not run.running:
             bench_module.look_at(run.at)
             run.at, newest = None, False

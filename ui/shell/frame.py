@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from core.trace import NAMES
 from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.shell import sidebar
 from ui.shell.syllabus import Stage, stage
 from ui.shell.theme import AXES, role_css
@@ -29,11 +30,17 @@ class Here(NamedTuple):
     dropped: Sequence[str]
 
 
+@dataclass
+class _Place:
+    here: Here | None = None
+
+
 def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
     """Draw the styles and the sidebar; called by app.py before the page runs."""
-    found = [*dropped, *bench_module.check(slug), *bench_module.recall("dropped", [])]
-    bench_module.remember("dropped", [])
-    bench_module.remember("here", Here(stage(slug), built, found))
+    held = session()
+    found = [*dropped, *bench_module.check(slug), *held.notices]
+    held.notices = []
+    held.part(_Place).here = Here(stage(slug), built, found)
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
         sidebar.draw(stage(slug))
@@ -41,7 +48,8 @@ def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> No
 
 def here() -> Here:
     """Where the page is."""
-    place: Here = bench_module.recall("here")
+    place = session().part(_Place).here
+    assert place is not None, "no page is drawn before its frame"
     return place
 
 

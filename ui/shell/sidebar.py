@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import notation, worked
+from core import notation
 from core.live import registry
 from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
@@ -12,7 +12,7 @@ from ui import bench as bench_module
 from ui import sources
 from ui.bench import choices
 from ui.bench.limits import DECIMALS, SIZE_LETTERS
-from ui.shell import i18n
+from ui.shell import example_words, i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
 from ui.sources import LIVE_NAME, Extent
@@ -31,23 +31,14 @@ def draw(stage: Stage) -> None:
         _toy()
     else:
         _live(sources.LONGEST_CONTEXT if stage.prompted else MAX_TRACE_TOKENS)
-    _place(sources.reach(bench_module.current(stage.example), prompted=stage.prompted))
+    _place(sources.reach(bench_module.current(stage.example, stage.mask), prompted=stage.prompted))
     _display()
 
 
-def _worked(example: str) -> None:
-    labels = {"single_head": _("One head, by hand"), "block": _("One block, end to end"),
-              "block_shared": _("The same block, one KV head"),
-              "d3_lab": _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
-              "rope_pairs": _("Four pairs that turn, positions {positions}").format(
-                  positions=" ".join(map(str, worked.ROPE_POSITIONS))),
-              "word_order": _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
-              "grouped": _("Four query heads")}
-    choices.EXAMPLE.select(_("Example"), labels, opening=example)
-    origins = {"single_head": "D0 §6", "d3_lab": _("{section}, one row; the others are ours").format(section="D3 §3"),
-               "rope_pairs": _("{section}; Q, K and V are ours").format(section="D1 §8"),
-               "word_order": _("{section}; the numbers are ours").format(section="D1 §7")}
-    st.caption(_("From: {origin}.").format(origin=origins.get(bench_module.current(example).example, _("this app"))))
+def _worked(opening: str) -> None:
+    choices.EXAMPLE.select(_("Example"), {name: example_words.title(name) for name in bench_module.examples()},
+                           opening=opening)
+    st.caption(_("From: {origin}.").format(origin=example_words.origin(bench_module.current(opening).example)))
 
 
 def _toy() -> None:

@@ -10,6 +10,7 @@ import pytest
 from core import toy, worked
 from core.stages.heads import index_map, multihead_attention
 from tests.ui.on_page import MANY, TOY, TOY_SIZES, flat, frames, many, opened, payloads
+from ui.bench.session import KEY
 from ui.components import thumbnails
 from ui.equation import Axis, Frame, Grouped, Move, Stack, Wiring, build_payload
 from ui.shell.numbers import format_difference
@@ -59,7 +60,7 @@ def test_without_wo_the_way_through_it_is_not_offered() -> None:
 
 def test_the_open_question_is_not_answered_by_the_labels() -> None:
     at = opened(HEADS, lang="en")
-    at.session_state["_memory:heads-question-open"] = ("worked", "block", 0, 0, 0)
+    at.session_state[KEY].asking("heads-question").place = ("worked", "block", 0, 0, 0)
     at.run()
     (equation,) = payloads(at)
     (frame,) = equation["frames"]

@@ -12,7 +12,7 @@ from core.live import Live
 from core.live.merges import Merger, PreToken
 from core.stages.tokens.tokenizers import ToyTokenizer
 from ui import bench
-from ui.bench.limits import UNPINNED
+from ui.bench.session import Cell, session
 from ui.stages.tokens import merging
 
 TEXT = "a cat, 我喜欢 <b>"
@@ -76,7 +76,7 @@ def test_words_are_parts_of_one_token_each() -> None:
 def test_a_place_that_does_not_exist_lets_go(state: dict[str, Any], sent: object) -> None:
     state["merging"] = {"place": sent}
     bench.place_taker("merging", "part", [2, 4, 0])()
-    assert state["_pin"] == UNPINNED
+    assert session().bench.unpinned
     assert bench.place_for("part", [2, 4, 0], (0, 2)) is None
 
 
@@ -87,7 +87,7 @@ def test_a_place_that_exists_is_kept_and_another_view_s_pin_is_not_taken_for_one
     bench.place_taker("merging", "part", sizes)()
     assert bench.place_for("part", sizes, (0, 2)) == (1, 4)
     assert bench.place_for("part", [2, 3], (0, 2)) == (0, 2)  # another text
-    state["_pin"] = {"id": "scores", "row": 1, "col": 1}
+    session().bench.pin = Cell("scores", 1, 1)
     assert bench.place_for("part", sizes, (0, 2)) == (0, 2)
 
 

@@ -45,11 +45,11 @@ def controls(shown: Home) -> None:
     sizes.controls(shown.resolved.trace.sizes)
     try:
         shown.sizes = model_sizes.of_fields()
-        bench_module.remember("map", shown.sizes)
+        sizes.held().sizes = shown.sizes
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
         st.caption(_("The map below still shows the last sizes that fit together."))
-        shown.sizes = bench_module.recall("map") or model_sizes.FIRST_SIZES
+        shown.sizes = sizes.held().sizes or model_sizes.FIRST_SIZES
 
 
 def draw(shown: Home) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from core import shapes
 from core.config import LONGEST_JSON, ModelConfig
 from core.errors import WorkbenchError
 from ui import bench as bench_module
+from ui.bench.session import session
 from ui.furniture import model_sizes
 from ui.furniture.model_sizes import FIELDS, PRESET_NAMES
 from ui.shell import errors, i18n
@@ -55,6 +57,19 @@ def _take_preset(code: str) -> None:
         model_sizes.put(_preset_sizes(code))
 
 
+@dataclass
+class Map:
+    """The last sizes that fit together, and what was wrong with a config.json."""
+
+    sizes: dict[str, int] | None = None
+    problem: WorkbenchError | None = None
+
+
+def held() -> Map:
+    """What the session holds of the map."""
+    return session().part(Map)
+
+
 def _config_form() -> None:
     """A config.json, pasted or as a file; what is wrong with it is said here and changes nothing."""
     st.caption(_("The file config.json of a model in Hugging Face's format: Llama, Mistral, Qwen or GPT."))
@@ -62,7 +77,7 @@ def _config_form() -> None:
     file = st.file_uploader(_("Or open the file"), type="json", key="map-file", max_upload_size=1)
     st.button(_("Read it"), on_click=_take_config, key="map-read",
               args=(file.getvalue().decode("utf-8", "replace") if file else pasted,))
-    problem = bench_module.recall("config-problem")
+    problem = held().problem
     if problem is not None:
         st.error(errors.explain(problem))
 
@@ -74,4 +89,4 @@ def _take_config(text: str) -> None:
         model_sizes.put(_own_width({k: n for k, n in config.sizes.items() if k in LETTERS}))
     except WorkbenchError as error:
         problem = error
-    bench_module.remember("config-problem", problem)
+    held().problem = problem

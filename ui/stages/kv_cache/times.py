@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import streamlit as st
 
 from core.live.model import FORWARDS
 from core.stages.kv_cache import decode_time
 from core.stages.kv_cache.decode_time import Timing
-from ui import bench as bench_module
+from ui.bench.session import session
 from ui.furniture.generation_run import TICK, Run, Running
 from ui.shell import numbers, theme
 from ui.shell.i18n import _
@@ -43,14 +44,20 @@ class Measuring:
             self.running = self.running and len(self.rows) < len(self.at)
 
 
+@dataclass
+class _Measured:
+    last: Measuring | None = None
+
+
 def times(shown: Running) -> None:
     """The section on the time of one step; it comes again by itself while measuring goes on."""
-    found: Measuring | None = bench_module.recall("measuring")
+    found = session().part(_Measured).last
     st.fragment(_times, run_every=TICK if found is not None and found.running else None)(shown.run)
 
 
 def _times(run: Run) -> None:
-    found: Measuring | None = bench_module.recall("measuring")
+    held = session().part(_Measured)
+    found = held.last
     if found is not None and found.key != ("live" if run.prompt.source == "live" else found.key):
         found = None
     st.markdown(_("How long does the step that reads one token take, at growing lengths of the text before it?"))
@@ -60,7 +67,7 @@ def _times(run: Run) -> None:
             if found is not None and running:
                 found.running = False
             else:
-                bench_module.remember("measuring", Measuring(run))
+                held.last = Measuring(run)
             st.rerun()
         if found is not None and running:
             st.progress(len(found.rows) / len(found.at))

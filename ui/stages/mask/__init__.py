@@ -42,7 +42,7 @@ def subject() -> Mask:
     shown = on_bench(Mask)
     bench = shown.bench
     shown.exercise = Exercise(
-        "mask-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, bench.mask, bench.hidden),
+        "mask-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, *bench.mask),
         lambda number: mask.ask(shown.at, number),
         lambda question, answer: mask.judge(shown.at, question, answer, bench.decimals))
     return shown
@@ -154,7 +154,7 @@ def _meaning(bench: Bench) -> list[str]:
         "prefix": _("Prefix: the first {count} keys are open to every token, a question that may be read as a whole; "
                     "after them the mask is causal. With a prefix of one nothing is left of the difference."),
     }
-    return [words[bench.mask].format(count=bench.hidden)] if bench.mask in words else []
+    return [words[bench.mask.kind].format(count=bench.mask.number)] if bench.mask.kind in words else []
 
 
 def softmax(shown: Mask) -> None:

@@ -98,7 +98,7 @@ def opened(view: View, *, key: str, bench: Bench) -> None:
 def broadcast(view: View, bench: Bench, *, key: str) -> None:
     """A causal mask [T,T] plus a padding mask of one row gives the whole mask: the row serves every query."""
     tokens = view.trace["mask"].shape[-1]
-    hidden = min(bench.hidden, tokens)
+    hidden = min(bench.mask.number, tokens)
     rows = view.frame("mask", "mask")
     frames = [
         replace(rows, id="causal", name="causal", label=_("causal"),

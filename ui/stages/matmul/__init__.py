@@ -13,8 +13,8 @@ from core.questions import Question
 from core.stages import matmul as stage
 from core.stages.matmul import product
 from core.stages.matmul.product import Product, Slice
-from ui import bench as bench_module
 from ui.bench.parameters import Choice, Text, Whole
+from ui.bench.session import session
 from ui.equation import Pin
 from ui.furniture import code, formulas, prose, share
 from ui.furniture.exercise import Exercise
@@ -38,6 +38,13 @@ RIGHT = Text("right", shape_text(OPENING[1]), longest=LONGEST_SHAPE, stage="matm
 PRODUCT = Whole("product", 1, low=1, high=product.MOST_NUMBERS, stage="matmul")  # which of the independent ones, from 1
 SLIP = Choice("slip", "reshaped", codes=tuple(stage.MISTAKES), stage="matmul")
 _RULE = r"[m, n] \times [n, p] = [m, p],\qquad C_{ij} = \sum_k A_{ik} B_{kj}"
+
+
+@dataclass
+class Typed:
+    """The last shapes that could be read."""
+
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = OPENING
 
 
 @dataclass
@@ -97,11 +104,11 @@ def _typed(left_at: DeltaGenerator, right_at: DeltaGenerator) -> Product:
                        "shapes stay on screen."))
         else:
             found = product.product(left, right)
-            bench_module.remember("matmul-shapes", (left, right))
+            session().part(Typed).shapes = left, right
             return found
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
-    return product.product(*bench_module.recall("matmul-shapes", OPENING))
+    return product.product(*session().part(Typed).shapes)
 
 
 def _number(found: Product, where: DeltaGenerator) -> int:

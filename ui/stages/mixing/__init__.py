@@ -11,9 +11,9 @@ from core.check import Check
 from core.questions import Question
 from core.stages import mixing
 from core.stages.mixing import blend
-from ui import bench as bench_module
 from ui.bench import Bench
 from ui.bench.parameters import MANY, Choice, Whole
+from ui.bench.session import session
 from ui.equation import Pin
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, share
@@ -28,6 +28,13 @@ from ui.stages.mixing.figure import blend_plane
 
 ROW = Whole("row", 2, low=1, high=MANY, stage="mixing")  # its weights can be chosen; from 1
 MIXUP = Choice("mixup", "columns", codes=tuple(mixing.MISTAKES), stage="mixing")
+
+
+@dataclass
+class Blending:
+    """How many times the chosen weights were given back."""
+
+    resets: int = 0
 
 
 @dataclass
@@ -172,7 +179,8 @@ def chosen_weights(shown: Mixing) -> None:
 
 def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, float]:
     """The chosen weights by key; they start at the row's own."""
-    count = bench_module.recall("blend-resets", 0)
+    held = session().part(Blending)
+    count = held.resets
     chosen = {}
     for key, weight in own.offered.items():
         place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, count)
@@ -182,7 +190,7 @@ def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, fl
         st.caption(_("The {count} heaviest keys of this row; the others keep their weights.").format(
             count=len(own.offered)))
     if st.button(_("Back to the row's own weights"), key="blend-reset"):
-        bench_module.remember("blend-resets", count + 1)
+        held.resets += 1
         st.rerun(scope="fragment")
     return chosen
 

@@ -1,0 +1,120 @@
+"""What begins and ends a run: the address taken over, checked, and written back; the link that restores a page."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from ui.bench import address
+from ui.bench.choices import AT, LANGUAGE, MADE, NOTATION, SOURCE, TEXT
+from ui.bench.limits import LONGEST_ADDRESS, LONGEST_LINKED_TEXT, UNPINNED
+from ui.bench.location import announce, arrived, drop, unchecked, write
+from ui.bench.parameters import Choice, Whole, declared, meaning
+from ui.bench.session import Cell, session
+from ui.components.permutation import pack_order, unpack_order
+from ui.shell import i18n
+
+UNKNOWN = "unknown_choice"  # notices are codes; `ui.furniture.notices` words them
+
+
+def begin(locale: str | None) -> list[str]:
+    """Take over what the address says that we did not write; returns notices (codes) about what was dropped."""
+    notices = [code for choice in _standing() for code in _take_choice(choice, i18n.from_locale(locale))]
+    if arrived(TEXT.key):
+        TEXT.put(st.query_params.get(TEXT.key) or TEXT.default)
+    for key, take in (("edits", _take_edits), ("pin", _take_pin), ("window", _take_window), ("order", _take_order)):
+        if arrived(key):
+            notices += take(st.query_params.get(key, ""))
+    held = session()
+    if arrived(MADE.key):
+        held.made = MADE.read(st.query_params.get(MADE.key, ""))
+    if arrived(AT.key):
+        held.at = AT.read(st.query_params.get(AT.key, ""))
+    if held.opening:
+        st.session_state.update(held.opening)
+        bound = {one.key for one in declared("") if isinstance(one, Whole)}
+        announce({key: int(value) for key, value in held.opening.items() if key in bound})
+        held.opening = {}
+    i18n.use(LANGUAGE.value(), NOTATION.value())
+    return notices
+
+
+def _standing() -> list[Choice]:
+    return [one for one in declared("") if isinstance(one, Choice) and one.standing]
+
+
+def _take_choice(choice: Choice, language: str) -> list[str]:
+    fallback = language if choice is LANGUAGE else choice.default
+    raw = st.query_params.get(choice.key, "")
+    found = choice.read(raw)
+    came = arrived(choice.key)
+    if came:
+        choice.put(fallback if found is None else found)
+    st.session_state.setdefault(choice.key, fallback)  # a browser may leave out a widget that it was not shown
+    return [UNKNOWN] if came and raw and found is None else []
+
+
+def _take_edits(raw: str) -> list[str]:
+    found = address.unpack_edits(raw)
+    session().bench.edits = found.edits
+    session().replaced()
+    return ["edits_dropped"] if found.dropped else []
+
+
+def _take_pin(raw: str) -> list[str]:
+    found = None if raw == UNPINNED else address.unpack_pin(raw)
+    bench = session().bench
+    bench.pin, bench.unpinned = None if found is None else Cell(**found), raw == UNPINNED
+    session().replaced()
+    return ["pin_dropped"] if raw and bench.pin is None and not bench.unpinned else []
+
+
+def _take_window(raw: str) -> list[str]:
+    session().bench.windows = address.unpack_window(raw)
+    return []
+
+
+def _take_order(raw: str) -> list[str]:
+    session().bench.order = unpack_order(raw)
+    return [UNKNOWN] if raw and session().bench.order is None else []
+
+
+def check(stage: str) -> list[str]:
+    """Drop what the address holds that no control of that stage's page can take, before one reads it; returns notices.
+    A key that only other pages have is held to what it means there."""
+    unsound = []
+    for key, raw in unchecked().items():
+        own = meaning(key, stage)
+        known = [one for one in ([own] if own else declared()) if one.key == key and not one.standing]
+        if raw and known and all(one.read(raw) is None for one in known):
+            unsound.append(key)
+    if unsound:
+        drop(unsound)
+    return [UNKNOWN] if unsound else []
+
+
+def finish() -> None:
+    """Write the address: what a copied link needs, and nothing that is at its default."""
+    bench, text = session().bench, TEXT.value()
+    packed = address.pack_edits(bench.edits)
+    pin = UNPINNED if bench.unpinned else "" if bench.pin is None else address.pack_pin(bench.pin._asdict())
+    write({
+        **{choice.key: choice.value() if choice is LANGUAGE or choice.value() != choice.default else ""
+           for choice in _standing()},
+        TEXT.key: text if text != TEXT.default and len(text) <= LONGEST_LINKED_TEXT else "",
+        "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
+        "pin": pin,
+        "order": pack_order(bench.order or ()),
+        "window": address.pack_window(bench.windows),
+    })
+
+
+def share_link() -> str:
+    """The address of this page as it now stands, or "" when it would be too long for a link."""
+    base = (st.context.url or "").split("?")[0]
+    link = f"{base}?{urlencode(st.query_params.to_dict())}"
+    if SOURCE.value() == "live" and len(TEXT.value()) > LONGEST_LINKED_TEXT:
+        return ""
+    packed = address.pack_edits(session().bench.edits)
+    return "" if len(link) > LONGEST_ADDRESS or len(packed) > address.LONGEST_PARAMETER else link
