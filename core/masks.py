@@ -1,4 +1,4 @@
-"""The masks that a learner can choose from, as additive tensors, and what each leaves to read."""
+"""The masks that a learner can choose from, as additive tensors."""
 
 from __future__ import annotations
 
@@ -41,8 +41,3 @@ def build(kind: str, tokens: int, count: int = 1) -> Tensor:
 def padding(tokens: int, count: int) -> Tensor:
     """(1, 1, 1, T): the last `count` keys are hidden, whatever the query."""
     return ops.padding_mask(torch.arange(tokens)[None] < tokens - count)
-
-
-def keep(mask: Tensor) -> Tensor:
-    """1 where a key may be read and 0 where not, in the shape of the mask: what a mask after the softmax multiplies."""
-    return (mask != ops.NEG_INF).float()

@@ -16,7 +16,6 @@ from core.cache import KVCache
 from core.config import ModelConfig
 from core.errors import ShapeError
 from core.feed_forward import feed_forward, swiglu
-from core.generation import generate as generate
 from core.trace import NAMES, Trace
 
 INIT_STD = 0.02  # GPT-2's initial standard deviation, for decoders that are not loaded from a file

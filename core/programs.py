@@ -122,31 +122,6 @@ def _number(value: np.generic) -> str:
     return repr(float(str(value))).replace("inf", "math.inf")
 
 
-def projections(trace: Trace, layer: int) -> Program:
-    """From X to Q, K and V, one head after the other in `result` (B, H + 2·Hkv, T, Dh), before any rotation: with one
-    fused product, as real code does it."""
-    config, block = trace.config, f"blocks.{layer}."
-    letters = ("q", "k", "v")
-    inputs = {"x": trace[trace.attention_input(layer)]}
-    inputs |= {f"{kind}{letter}": trace[f"{block}{kind}{letter}"] for kind in "wb" for letter in letters
-               if f"{block}{kind}{letter}" in trace}
-    q, kv = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    body = ["# x (B, T, D), wq (D, H·Dh), wk and wv (D, Hkv·Dh)",
-            "w = torch.cat((wq, wk, wv), dim=1)  # (D, (H + 2·Hkv)·Dh): one product for all three"]
-    if config.qkv_bias:
-        body.append("b = torch.cat((bq, bk, bv))")
-    body.append(f"q, k, v = (x @ w{' + b' if config.qkv_bias else ''}).split([{q}, {kv}, {kv}], dim=-1)")
-    for letter in letters:
-        body += edited_lines(trace, f"{block}{letter}_proj", letter)
-    for letter, heads, axis in (("q", config.heads, "H"), ("k", config.kv_heads, "Hkv"), ("v", config.kv_heads, "Hkv")):
-        body.append(f"{letter} = {letter}.unflatten(-1, ({heads}, {config.head_dim})).transpose(1, 2)"
-                    f"  # (B, {axis}, T, Dh)")
-        cells = edited_lines(trace, block + letter, letter)
-        body += [f"{letter} = {letter}.clone()", *cells] if cells else []
-    body += ["result = torch.cat((q, k, v), dim=1)  # every head, Q before K before V", "print(result)"]
-    return program_of("projections", inputs, body)
-
-
 def attention(trace: Trace, layer: int) -> Program:
     """The whole head in a few lines: from Q, K, V and what may be read to AV (B, H, Tq, Dh)."""
     config, block = trace.config, f"blocks.{layer}."

@@ -90,6 +90,7 @@ KEPT = [
     ("core/ops.py", "import torch\n\nhalf = x.shape[-1] // 2"),
     ("ui/equation/__init__.py", "from . import drawing\nMAX_CELLS = 128\nif len(key) < 16:\n    pass"),
     ("ui/furniture/figures.py", "import plotly.graph_objects as go\ndef f(height=300):\n    go.Layout(l=40)"),
+    ("ui/stages/scores/figure.py", "import plotly.graph_objects as go"),
     ("ui/shell/theme.py", "GREYS = [0.1, 0.2, 0.3]"),
     ("ui/bench/limits.py", "class Bench:\n    decimals: int = 3\n\nRANGES = {'T': (1, 32)}"),
     ("pages/attention/mask.py", "from core import ops\nfrom ui import bench\na, b = st.columns([3, 2])"),

@@ -148,21 +148,30 @@ elif "say" in st.query_params:
 st.markdown("done")
 """
 VISITS = """
+import asyncio
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
+from benchmarks.student import Student
+
+async def visit(address, **parts):
+    student = Student(address, "?" + urlencode(parts))
+    await student.arrive()
+    await student.leave()
+
 @pytest.mark.parametrize("say", {says})
-def test_x(serve, page, say):
-    page.goto(serve(Path(__file__).with_name("script.py")) + "/?say=" + say)
-    page.get_by_text("done").wait_for()
+def test_x(serve, say):
+    asyncio.run(visit(serve(Path(__file__).with_name("script.py")), say=say))
 """
 
 
 def served(folder: Path, *says: str) -> subprocess.CompletedProcess[str]:
     """Run a test that lets its server write each of these, one after another, into its log."""
-    files = {"tests/browser/script.py": SCRIPT, "tests/browser/test_a.py": VISITS.format(says=list(says))}
-    return run(folder, files, "--second-run", "-n1", "--maxschedchunk=1")
+    files = {"tests/browser/script.py": SCRIPT, "tests/browser/test_a.py": VISITS.format(says=list(says)),
+             "benchmarks/student.py": (ROOT / "benchmarks/student.py").read_text("utf-8")}
+    return run(folder, files, "--second-run", "-n1")
 
 
 def test_a_traceback_or_a_deprecation_in_a_log_fails_the_test_that_caused_it(tmp_path: Path) -> None:

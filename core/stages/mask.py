@@ -43,6 +43,11 @@ def facts(at: At) -> MaskFacts:
         float(lost.max()), divmod(worst, hidden.shape[1]) if bool(hidden.any()) else None)
 
 
+def keep(mask: Tensor) -> Tensor:
+    """1 where a key may be read and 0 where not, in the shape of the mask: what a mask after the softmax multiplies."""
+    return (mask != ops.NEG_INF).float()
+
+
 class Masking(NamedTuple):
     """Where the mask is put, and what becomes of the rows: `weights` (B, H, Tq, Tk) and their `sums` (B, H, Tq)."""
 

@@ -13,8 +13,8 @@ PATIENCE = 90.0  # seconds, for a machine that does much else
 
 
 class Late:
-    """The answers of a page's server, `delay` milliseconds late, in their order. They come while `pass_on` or `until`
-    runs; opened without delay."""
+    """The answers of a page's server, `delay` milliseconds late, in their order: they come while `pass_on` or `until`
+    runs. In time until `delay` is set, and again from `end` on."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.delay = page, 0
@@ -34,6 +34,13 @@ class Late:
     def pass_on(self) -> None:
         """Give the page what is due."""
         while self._held and self._held[0][0] <= time.monotonic():
+            _due, route, message = self._held.popleft()
+            route.send(message)
+
+    def end(self) -> None:
+        """From here on the server answers in time; what was held goes out."""
+        self.delay = 0
+        while self._held:
             _due, route, message = self._held.popleft()
             route.send(message)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import json
 import re
 from pathlib import Path
 
@@ -13,22 +11,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.on_equation import KT, SQRT2, Q, brackets, cell, glowing, load, main_line, notes
 from ui.shell.theme import AXES
-
-ROOT = Path(__file__).parents[2]
-
-
-def test_numbers_are_printed_in_the_browser_as_in_python(page: Page) -> None:
-    cases = json.loads((ROOT / "tests/ui/number_cases.json").read_text("utf-8"))
-    source = base64.b64encode((ROOT / "ui/equation/numbers.js").read_bytes()).decode()
-    script = """async ([source, cases]) => {
-        const m = await import("data:text/javascript;base64," + source);
-        const one = new Float32Array(1), bits = new Uint32Array(one.buffer);
-        const print = (decimals) => [m.formatNumber(one[0], decimals), m.fullValue(one[0])];
-        return cases.map((c) => { bits[0] = c.bits; return print(c.decimals); });
-    }"""
-    page.goto("about:blank")
-    got = page.evaluate(script, [source, cases])
-    assert got == [[case["shown"], case["full"]] for case in cases]
 
 
 def test_pointing_lights_exactly_the_cells_a_result_was_made_from_and_writes_its_arithmetic(

@@ -64,9 +64,9 @@ def test_ten_numbers_typed_on_a_page_of_the_app_are_what_it_goes_on_with(page: P
     shown = page.locator(f"[data-name='{Q}']").first.locator("[role=gridcell]")
     assert shown.all_text_contents() == [str(number) for row in TYPED for number in row]
     late.until(lambda: page.locator(".equation.waiting").count() == 0)
-    late.until(lambda: page.locator("[data-testid=stApp][data-test-script-state=notRunning]").count() == 1)
-    late.delay = 0
     late.until(lambda: "edits=" in page.url)
+    late.end()
+    settled(page)
     wait_for_slice(page, trace, Q)
     wait_for_slice(page, trace, "blocks.0.scores")
     page.reload()
@@ -89,16 +89,16 @@ AT_ONCE = """(places) => {
 @pytest.mark.parametrize("delay", DELAYS)
 def test_two_equations_edited_at_once_lose_nothing(page: Page, url: str, delay: int) -> None:
     late = Late(page)
-    visit(page, f"{url}/scores?lang=en&example=block")
+    visit(page, f"{url}/scores?lang=en&example=single_head")
     unfold(page, "from")
     settled(page)
     late.until(lambda: page.locator(f"[data-name='{X}']").count() == 2)
-    trace = worked.block().edited({X: {(0, 0, 0): 5.0, (0, 1, 1): 7.0, (0, 2, 2): 8.0, (0, 3, 3): 9.0}})
+    trace = worked.single_head().edited({X: {(0, 0, 0): 5.0, (0, 1, 1): 7.0, (0, 2, 0): 8.0, (0, 2, 1): 9.0}})
     late.delay = delay
-    page.evaluate(AT_ONCE, [[0, 1, 1, "5"], [1, 2, 2, "7"], [0, 3, 3, "8"], [1, 4, 4, "9"]])
+    page.evaluate(AT_ONCE, [[0, 1, 1, "5"], [1, 2, 2, "7"], [0, 3, 1, "8"], [1, 3, 2, "9"]])
     late.until(lambda: page.locator(".equation.waiting").count() == 0)
-    late.delay = 0
-    late.until(lambda: page.locator("[data-testid=stApp][data-test-script-state=notRunning]").count() == 1)
+    late.end()
+    settled(page)
     for nth in range(2):
         wait_for_slice(page, trace, X, nth=nth)
     wait_for_slice(page, trace, "blocks.0.scores")

@@ -20,23 +20,22 @@ from core import (
     programs,
     questions,
     quiz_cache,
-    snippets_heads,
     worked,
 )
 from core.check import Check
 from core.errors import SamplingError, WorkbenchError
 from core.generation import compare, generate
 from core.model import decoder_of
+from core.stage import At, Stage
+from core.stages import STAGES, heads, order, rope
 from core.stages.embedding import programs as embedding_programs
 from core.stages.embedding import rows
 from core.stages.generation import candidates, mistakes
-from core.stages.heads import index_map, multihead_attention, practice
+from core.stages.heads import index_map, multihead_attention
 from core.stages.mixing import blend
-from core.stages.order import practice, reorder
-from core.stages.order import programs as order_programs
-from core.stages.rope import meetings, practice, rotation
-from core.stages.rope import programs as rope_programs
-from core.stages.sharing import practice, shared
+from core.stages.order import reorder
+from core.stages.rope import meetings, rotation
+from core.stages.sharing import shared
 from core.trace import Trace
 
 EXTREMES = (3.4e38, -3.4e38, 1e20, 1e-45)
@@ -81,6 +80,18 @@ def test_facts_mistakes_and_questions_stand_on_any_numbers(example: str, value: 
         ask_about_attention(trace)
         ask_about_heads(trace)
         ask_about_places(trace)
+
+
+def ask_all(stage: Stage, at: At) -> None:
+    """All that a stage offers, with its settings as they are."""
+    stage.facts(at)
+    stage.program(at)
+    for mistake in stage.MISTAKES.values():
+        mistake(at)
+    for kind in stage.QUESTIONS.values():
+        asked = kind.ask(at, 1)
+        if asked is not None:
+            kind.judge(at, asked, asked.answer, 3)
 
 
 def ask_about_attention(trace: Trace) -> None:
@@ -132,14 +143,13 @@ def ask_about_heads(trace: Trace) -> None:
         programs.projections(trace, 0)
     if block + "concat" in trace:
         index_map.one_head(trace, 0)
-        practice.facts(trace, 0, 0)
-        practice.facts(trace, 0, 0, 0)
-        with_kind(lambda: practice.tiled(trace, 0))
+        ask_all(STAGES["sharing"], At(trace))
         with_kind(lambda: multihead_attention.parity(trace, 0))
         for count in shared.choices(config.heads):
             shared.share(trace, 0, count)
-        snippets_heads.heads(trace, 0)
-        snippets_heads.sharing(trace, 0)
+    if block + "q_proj" in trace and block + "concat" in trace:
+        ask_all(STAGES["heads"], At(trace))
+        heads.splitting(At(trace))
     if block + "wo" in trace:
         index_map.contributions(trace, 0)
         index_map.added(trace, 0, 0, 0)
@@ -153,20 +163,21 @@ def ask_about_places(trace: Trace) -> None:
         embedding_programs.embedding(trace)
     if "blocks.0.q_proj" in trace:
         for mask, positions in itertools.product(("none", "causal"), reorder.possible(trace, 0)):
-            found = reorder.reorder(trace, 0, reorder.opening(trace["blocks.0.q"].shape[2]), mask=mask, positions=positions)
-            with_kind(lambda found=found: practice.mistake(found, "labels"))
-            order_programs.order(found, mask)
+            setting = {"mask": mask, "positions": positions}
+            order.facts(At(trace), **setting)
+            order.program(At(trace), **setting)
+            for mistake in order.MISTAKES.values():
+                mistake(At(trace), **setting)
     if trace.config.positions == "rope" and "blocks.0.scores" in trace:
         how = rotation.settings(trace.config)
         for moved in (0, 100):
             rotation.under(trace, 0, how, moved)["blocks.0.scores"]
-        practice.facts(trace, 0, 0)
-        practice.decoded(trace, 0)
+        ask_all(STAGES["rope"], At(trace))
+        rope.decoded(At(trace))
         met = meetings.meetings(trace, 0, 0, 0, 1, 0, 0)
         meetings.curves(trace, 0, 0, 0, met)
         meetings.pairings(trace, 0, 0, 0)
         meetings.drift(trace, 0, 5)
-        rope_programs.rope(trace, 0)
 
 
 @pytest.mark.parametrize("value", EXTREMES)

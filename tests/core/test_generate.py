@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from core import kept, model, sampling
+from core import kept, sampling
 from core.errors import SettingOutOfRange, ShapeError, SizeOutOfRange, TokenOutOfRange
 from core.generation import GenerationStep, compare, generate
 from core.model import Decoder
@@ -104,7 +104,7 @@ def test_each_step_says_what_it_computed_and_what_it_reused(window: int | None) 
         assert step.reused_rows == {"q": 0, "k": held, "v": held}
         assert step.shapes == {"q": (2, 6, n, 4), "k": (2, 2, held + n, 4), "v": (2, 2, held + n, 4),
                                "scores": (2, 6, n, held + n)}
-        assert 0 < step.seconds < 60
+        assert step.seconds >= 0
         assert step.trace is None
     assert [step.token is None for step in steps] == [True, True, False, False, False, False]
     assert [step.sampling is None for step in steps] == [True, True, False, False, False, False]
@@ -305,7 +305,3 @@ def test_what_cannot_work_is_refused_at_the_call(settings: dict[str, Any], error
 def test_a_token_outside_the_table_is_refused_by_the_first_step() -> None:
     with pytest.raises(TokenOutOfRange):
         next(generate(random_decoder(**MODELS[0]), torch.tensor([[1, 99]]), max_tokens=3))
-
-
-def test_the_model_gives_the_same_function() -> None:
-    assert model.generate is generate

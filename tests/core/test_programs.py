@@ -10,33 +10,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import snippets_heads, worked
+from core import worked
 from core.programs import Program
+from core.stage import At
+from core.stages import heads, order, rope, sharing
 from core.stages.embedding import programs as embedding_programs
 from core.stages.matmul import practice, product
-from core.stages.order import programs as order_programs
-from core.stages.order import reorder
-from core.stages.rope import programs as rope_programs
 from core.toy import ToySizes, toy
-from core.trace import Trace
 from tests.waiting import LONGEST
 
 LARGE = toy(ToySizes(batch=2, tokens=7, width=24, heads=6, kv_heads=2, ffn_width=8, vocab=64, layers=3), 7)
-
-
-def reordered(trace: Trace) -> Program:
-    found = reorder.reorder(trace, 0, [*range(1, len(trace.tokens)), 0], mask="causal")
-    return order_programs.order(found, "causal")
 
 
 PROGRAMS: dict[str, Program] = {
     f"{name} {size}": program
     for size, trace, turned in (("small", worked.block(1), worked.rope_pairs()), ("large", LARGE, LARGE))
     for name, program in {
-        "heads": snippets_heads.heads(trace, 0), "splitting": snippets_heads.splitting(trace, 0),
-        "sharing": snippets_heads.sharing(trace, 0), "rope": rope_programs.rope(turned, 0),
+        "heads": heads.program(At(trace)), "splitting": heads.splitting(At(trace)),
+        "sharing": sharing.program(At(trace)), "rope": rope.program(At(turned)),
         "embedding": embedding_programs.embedding(trace),
-        "order": reordered(trace),
+        "order": order.program(At(trace), order=[*range(1, len(trace.tokens)), 0], mask="causal"),
         "matmul": practice.program(product.numbers((4, len(trace.tokens)), 0),
                                           product.numbers((len(trace.tokens), 32), 1)),
     }.items()}

@@ -1,4 +1,4 @@
-"""The toy, and the facts and questions that pages draw from a trace."""
+"""The toy: a decoder with parameters drawn from a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import itertools
 import pytest
 import torch
 
-from core import observe, questions, worked
 from core.errors import ConfigError, Indivisible, SizeOutOfRange
 from core.model import Decoder
 from core.toy import LIMITS, ToySizes, toy
@@ -75,66 +74,3 @@ def test_an_odd_head_width_has_no_rotation() -> None:
     trace = toy(ToySizes(1, 3, 9, 3, 1, 4, 5, 1))
     assert "blocks.0.q_rot" not in trace
     assert "blocks.0.q_rot" in toy(ToySizes(1, 3, 12, 3, 1, 4, 5, 1))
-
-
-def test_facts_about_scores_are_those_of_the_matrix() -> None:
-    trace = toy(SIZES, 8)
-    for layer, batch, head in itertools.product(range(2), range(2), range(6)):
-        rows = trace[f"blocks.{layer}.scaled"][batch, head].tolist()
-        cells = {(r, c): value for r, row in enumerate(rows) for c, value in enumerate(row)}
-        facts = observe.scores(trace, f"blocks.{layer}.scaled", batch, head)
-        assert cells[facts.largest_at] == facts.largest == max(cells.values())
-        assert facts.largest_places == list(cells.values()).count(facts.largest)
-        assert facts.negative == sum(value < 0 for value in cells.values())
-        assert facts.cells == 25
-        assert facts.symmetric is all(cells[r, c] == cells[c, r] for r, c in cells)
-        assert (facts.kv_head, facts.group) == (head // 3, 3)
-
-
-def test_scores_of_a_sequence_with_itself_are_symmetric_only_with_equal_projections() -> None:
-    single = worked.single_head()
-    assert not observe.scores(single, "blocks.0.scores", 0, 0).symmetric
-    equal = single.edited({"blocks.0.wk": {(1, 0): 0.0}})  # WK = WQ = I
-    assert observe.scores(equal, "blocks.0.scores", 0, 0).symmetric
-
-
-def test_heads_that_look_at_the_first_token_are_counted() -> None:
-    trace = toy(SIZES, 8)
-    for layer, batch in itertools.product(range(2), range(2)):
-        last = [rows[-1] for rows in trace[f"blocks.{layer}.weights"][batch].tolist()]
-        expected = sum(row[0] == max(row) for row in last)
-        assert observe.first_token(trace, layer, batch) == (expected, 6)
-
-
-def test_every_question_has_the_answer_that_stands_in_the_matrix() -> None:
-    trace = worked.block(1)
-    raw = trace["blocks.0.scores"][0, 1].tolist()
-    questions = [questions.score_question(trace, 0, 0, 1, number) for number in range(16)]
-    assert len({(q.row, q.column) for q in questions}) == 16, "a cell is asked twice before all were"
-    assert questions[0].row != questions[0].column
-    for question in questions:
-        assert (question.kind, question.answer) == ("value", raw[question.row][question.column])
-        assert questions.judge_score(trace, 0, 0, 1, question, question.answer, 3) == "right"
-        assert questions.judge_score(trace, 0, 0, 1, question, question.answer + 0.01, 3) != "right"
-
-
-def test_a_wide_head_is_asked_for_its_largest_score() -> None:
-    trace = toy(ToySizes(1, 6, 36, 2, 1, 4, 5, 1), 2)
-    raw = trace["blocks.0.scores"][0, 1].tolist()
-    for number in range(6):
-        question = questions.score_question(trace, 0, 0, 1, number)
-        row = raw[question.row]
-        assert question.kind == "largest"
-        assert question.score == row[int(question.answer) - 1] == max(row)
-        verdicts = [questions.judge_score(trace, 0, 0, 1, question, key, 3) for key in range(1, 7)]
-        assert verdicts == ["right" if key == question.answer else "wrong" for key in range(1, 7)]
-
-
-@pytest.mark.parametrize(("answer", "verdict"), [
-    (2.0, "right"), (2.0009, "right"), (1.414, "scaled"), (-2.0, "sign"), (0.0, "swapped"), (7.0, "wrong")])
-def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None:
-    """Raw scores [[1,1,2],[0,1,1],[1,2,3]] with the first query's third entry asked, K[1] made to differ from it."""
-    trace = worked.single_head().edited({"blocks.0.k": {(0, 0, 0, 0): 0.0}})
-    assert trace["blocks.0.scores"][0, 0].tolist() == [[0, 1, 2], [0, 1, 1], [0, 2, 3]]
-    question = questions.Question("value", 0, 2, 2.0, 2.0)
-    assert questions.judge_score(trace, 0, 0, 0, question, answer, 3) == verdict

@@ -146,8 +146,8 @@ def test_block_is_what_it_says_it_is(kv_heads: int) -> None:
 def test_one_kv_head_is_read_by_both_query_heads() -> None:
     two, one = worked.block(2), worked.block(1)
     assert one["blocks.0.k"].shape == (1, 1, 4, 2)
-    assert torch.equal(one["blocks.0.k"][:, 0], two["blocks.0.k"][:, 0])
-    assert torch.equal(one["blocks.0.weights"][:, 0], two["blocks.0.weights"][:, 0])
+    for name in ("k", "weights"):  # products of another width may be summed in another order
+        torch.testing.assert_close(one[f"blocks.0.{name}"][:, 0], two[f"blocks.0.{name}"][:, 0], atol=1e-6, rtol=0)
     assert not torch.allclose(one["blocks.0.weights"][:, 1], two["blocks.0.weights"][:, 1], atol=1e-2)
 
 

@@ -47,7 +47,7 @@ from ui.equation.rule import Naming
 from ui.equation.views import View
 from ui.shell import bundle
 from ui.shell.numbers import format_number
-from ui.stages import rope as rope_views
+from ui.stages.rope import frames as rope_frames
 
 ROOT = Path(__file__).parents[2]
 DENO = Path(sysconfig.get_path("scripts")) / "deno"
@@ -155,8 +155,8 @@ def a_turn(out: str) -> Case:
     """Q turned by its positions, or one of the angles' functions."""
     trace = worked.rope_pairs()
     here = view(trace)
-    frames, rules = rope_views.turned(here, "q")
-    before, after = rope_views.names(here, "q")
+    frames, rules = rope_frames.rotated(here, "q")
+    before, after = rope_frames.names(here, "q")
     ids = {before: "before", "cos": "cos", "sin": "sin"}
     angles = rotation.angles(trace, 0)
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from core import derive, observe
+from core import derive
+from core.layouts import head_columns
 from core.trace import Index, Trace, registered
-from ui.equation import MAX_SIDE, Axis, Frame, Matmul, Pin, Rule, Transpose, ops
+from ui.equation import MAX_SIDE, Axis, Frame, Matmul, Pin, Rule, ops
 from ui.equation.rule import Naming
 from ui.shell import i18n
 from ui.shell.i18n import _
 
-WRITTEN_OUT = 16  # up to this width the chain from X to O begins with X and ends with O
 TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
 _TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot", "k_past", "k_all"}
@@ -176,7 +176,7 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
     for letter in letters:
         made = view.name(f"{letter}_proj")
         parameter, *bias = view.trace.steps[made].reads[1:]
-        block = observe.head_columns(view.trace, parameter, view.head)
+        block = head_columns(view.trace, parameter, view.head)
         ids = {x: "x", parameter: f"w{letter}", made: f"{letter}_made"}
         frames.append(view.frame(ids[parameter], parameter, editable=True, columns=block, part=window,
                                  sign="×" if len(frames) == 1 else f"{symbol} ×",
@@ -193,50 +193,3 @@ def projected(view: View, letters: str, window: tuple[int, int] | None) -> tuple
             rule = replace(rule, rest=(before, after))
         rules.append(rule)
     return frames, rules
-
-
-def chain(view: View) -> tuple[list[Frame], list[Rule]]:
-    """One head from X to the output, every step a frame: from Q, K and V on where X is wide, to AV where there is no
-    WO that can be written out."""
-    trace, name = view.trace, view.name
-    frames: list[Frame] = []
-    rules: list[Rule] = []
-    wide = trace.config.width > WRITTEN_OUT
-    if not wide:
-        frames, rules = projected(view, "qkv", None)
-    q, k = trace.steps[name("scores")].reads
-    ids = {name(letter): f"{letter}_made" for letter in "qkv" if not wide}
-    turned = _("RoPE:") if trace.config.positions == "rope" and not wide else ""
-    if q not in ids:
-        ids[q] = "q"
-        frames.append(view.frame("q", q, sign=turned))
-    if k in ids:
-        rules.append(Transpose("k", ids[k]))
-    frames.append(view.frame("k", k, transposed=True, sign="×" if ids[q] == "q" else f"{i18n.symbol('q')} ×"))
-    masked = bool((trace["mask"] != 0).any())
-    steps = [("scores", "="), ("scaled", f"÷ {view.root()} ="), *([("masked", "=")] if masked else []),
-             ("weights", _("softmax →"))]
-    ids |= {k: "k", "mask": "mask"} | {name(short): short for short, _sign in steps}
-    if not masked:
-        ids[name("masked")] = "scaled"  # without a mask S + M is S
-    for short, sign in steps:
-        if short == "masked":
-            frames.append(view.frame("mask", "mask", sign="+"))
-        frames.append(view.frame(short, name(short), sign=sign, row_sums=short == "weights"))
-        rules.append(view.rule(name(short), ids))
-    if name("v") not in ids:
-        ids[name("v")] = "v"
-        frames.append(view.frame("v", name("v"), sign="×"))
-    ids[name("context")] = "context"
-    frames.append(view.frame("context", name("context"), sign="=" if wide else f"× {i18n.symbol('v')} ="))
-    rules.append(view.rule(name("context"), ids))
-    if not wide and name("attn_out") in trace:
-        made = name("attn_out")
-        concat, *parameters = trace.steps[made].reads
-        ids |= {read: read.rsplit(".", 1)[-1] for read in (concat, *parameters, made)}
-        signs = [_("all heads:"), "×", "+"]
-        frames += [view.frame(ids[read], read, sign=sign)
-                   for read, sign in zip((concat, *parameters), signs, strict=False)]
-        frames.append(view.frame(ids[made], made, sign="="))
-        rules.append(view.rule(made, ids))
-    return [replace(frame, compact=True, editable=False) for frame in frames], rules

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from torch import Tensor
 
 from core.comparison import Comparison
-from core.layouts import Layouts
-from core.stages.mixing.blend import Blend
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Axis, Difference, Frame, Matmul, Pin, Rule, Wiring, default_strings, equation
+from ui.equation import Difference, Frame, Pin, Rule, Wiring, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
@@ -57,36 +54,4 @@ def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench,
     frames = [replace(view.frame(id, name, sign=sign), name=id, label=label.format(symbol=symbol), values=values,
                       shade=(-bound, bound), cut=False) for id, sign, label, values in parts]
     equation(frames, [Difference("difference", "wrong", "right")], key=key, decimals=bench.decimals,
-             strings=default_strings(_))
-
-
-def fused(view: View, found: Layouts, *, key: str, bench: Bench) -> None:
-    """X × [WQ WK WV] = [Q K V] for all heads, each column named; only where the fused matrix can be written out."""
-    x = view.trace.attention_input(view.layer)
-    labels = [f"{i18n.symbol(letter)}{column + 1}" for letter, (first, count) in zip("qkv", found.parts, strict=True)
-              for column in range(count)]
-
-    def made(id: str, label: str, role: str, matrix: Tensor, rows: Axis, sign: str) -> Frame:
-        values = np.ascontiguousarray(matrix.detach().float().cpu().numpy())
-        return Frame(id, id, label, role, values, rows, Axis("QKV", "", labels), sign)
-
-    source = view.frame("x", x, words=(_("token ↓"), ""))
-    frames = [source, made("fused", "WQKV", "parameter", found.fused, Axis("D", letter=i18n.axis("D")), "×")]
-    if found.bias is not None:
-        frames.append(made("fused_bias", "bQKV", "parameter", found.bias[None], Axis("B"), "+"))
-    frames.append(made("product", "QKV", "hidden", found.product[view.batch], source.rows, "="))
-    rule = Matmul("product", "x", "fused", "D", None if found.bias is None else "fused_bias")
-    equation(frames, [rule], key=key, decimals=bench.decimals, strings=default_strings(_))
-
-
-def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
-    """A row of weights chosen by hand × V = the blend."""
-    v = view.frame("v", view.name("v"), sign="×")
-    frames = [
-        Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("1"),
-              Axis("T", _("value →"), v.rows.labels, letter=i18n.axis("Tk")), row_sums=True),
-        v,
-        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("1"), v.cols, sign="="),
-    ]
-    equation(frames, [Matmul("blend", "chosen", "v", "T")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

@@ -55,6 +55,8 @@ AXES: dict[str, Pair] = {
 # What text in these colours stands on: Streamlit's page and sidebar, in the light and in the dark theme.
 BACKGROUNDS = Pair("#ffffff #f0f2f6", "#0e1117 #262730")
 
+FIGURE_HEIGHT = 320  # pixels, of a chart that has no rows to grow by
+
 
 def role_css(selector: str = ":root") -> str:
     """A CSS rule with `--role-<role>` and `--axis-<letter>` for every colour.

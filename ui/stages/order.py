@@ -1,26 +1,40 @@
-"""Frames of the page on order: P·Attn(X) beside Attn(P·X), and who can read whom."""
+"""What only the order page draws: P·Attn(X) beside Attn(P·X), who can read whom, and the order read wrongly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import streamlit as st
 from torch import Tensor
 
+from core import ops
+from core.check import Check
 from core.comparison import Comparison
+from core.questions import Question
+from core.stages import order
+from core.stages.order import reorder
 from core.stages.order.reorder import Reordered, Sight
-from core.stages.sharing.shared import output
+from ui import bench as bench_module
 from ui.bench import Bench
 from ui.bench.parameters import Choice
+from ui.components.permutation import permutation
 from ui.equation import Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
+from ui.furniture import code, formulas, prose, share
+from ui.furniture.equations import drawn
+from ui.furniture.exercise import Exercise
+from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
 from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_number
 
-SIGHT = Choice("sight", "none", codes=("none", "causal"), stage="order")
-PLACES = Choice("places", "none", codes=("none", "learned", "sinusoidal", "rope"), stage="order")
-MISORDER = Choice("misorder", "invariant", codes=("invariant", "inverse"), stage="order")
+SIGHT = Choice("sight", "none", codes=reorder.MASKS, stage="order")
+PLACES = Choice("places", "none", codes=reorder.POSITIONS, stage="order")
+MISTAKE = Choice("misorder", "invariant", codes=tuple(order.MISTAKES), stage="order")
+
 MOST_SIGHTS = 12  # tokens whose sight is listed
 _MOST_NAMES = 6
 # A wider X is not written out, P is a list, and of the results a part is shown: both sides stand beside one another.
@@ -30,11 +44,192 @@ _NARROW = 2
 Window = tuple[int, int] | None
 
 
-def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], list[Rule]]:
+@dataclass
+class Order(Subject):
+    """The tokens of a layer in the order that was `chosen`, under a mask and positions, what became of the outputs, and
+    the part of the columns that is sent."""
+
+    chosen: tuple[int, ...] = field(init=False)
+    mask: str = field(init=False)
+    positions: str = field(init=False)
+    found: Reordered = field(init=False)
+    window: Window = field(init=False)
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """What was chosen, as the stage of the core takes it."""
+        return {"order": self.chosen, "mask": self.mask, "positions": self.positions}
+
+
+def subject() -> Order:
+    """The layer that the bench selects."""
+    return on_bench(Order)
+
+
+def controls(shown: Order) -> None:
+    """The order of the tokens, the mask and the positions; then what they make of the outputs."""
+    view = shown.view
+    count = view.trace.sizes["T"]
+    shown.chosen = bench_module.order(reorder.opening(count))
+    tokens = view.trace.tokens if len(view.trace.tokens) == count else [str(place + 1) for place in range(count)]
+    permutation(tokens, shown.chosen, key="token-order", on_change=bench_module.order_taker("token-order", count))
+    masks = {"none": _("no mask"), "causal": _("causal mask")}
+    kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
+        shown.mask = SIGHT.draw(st.segmented_control, _("Mask"), masks, required=True, label_visibility="collapsed")
+        shown.positions = PLACES.draw(
+            st.segmented_control, _("Positions"),
+            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, required=True,
+            label_visibility="collapsed")
+    shown.found = order.facts(shown.at, **shown.setting)
+    shown.window = bench_module.window("D", shown.found.contents.shape[-1])
+    bench = shown.bench
+    shown.exercise = Exercise(
+        "order-question", (bench.source, bench.scope, bench.layer, bench.batch, shown.chosen),
+        lambda number: order.ask(shown.at, number, order=shown.chosen),
+        lambda question, answer: order.judge(shown.at, question, answer, bench.decimals, order=shown.chosen))
+
+
+def draw(shown: Order) -> None:
+    """P × X = PX, and the two sides; under a causal mask, who lost or gained sight of whom."""
+    frames, rules = _frames(shown.view, shown.found, shown.window)
+    secret = [made for made in frames if made.id in ("reordered", "expected", "found", "difference")] \
+        if shown.asked else []
+    hidden = [(made.id, row, column) for made in secret for row in range(made.values.shape[0])
+              for column in range(made.values.shape[1])]
+    expected = next(made for made in frames if made.id == "expected")
+    drawn(frames, rules, key="order", bench=shown.bench, resolved=shown.resolved, view=shown.view,
+          telling=shown.view.pin(expected, row=0, col=0), hidden=hidden)
+    if shown.mask == "causal" and not shown.asked:
+        _sights(shown)
+
+
+def _sights(shown: Order) -> None:
+    rows = sight_rows(shown.view, reorder.sights(shown.found.order, "causal"))
+    if not rows:
+        return
+    prose.table([_("token"), _("lost sight of"), _("gained sight of")], rows)
+    if len(rows) == MOST_SIGHTS:
+        st.caption(_("The first {count} tokens whose sight changed.").format(count=len(rows)))
+
+
+def formula(shown: Order) -> None:
+    """Whether Attn(PX) = P·Attn(X), and the largest difference; while a question is open, the question alone."""
+    symbols = r"\operatorname{Attn}(PX) \overset{?}{=} P\,\operatorname{Attn}(X)"
+    if shown.asked:
+        formulas.formula(symbols, "")
+        return
+    found = shown.found
+    sign = "=" if found.equivariant else r"\neq"
+    largest = format_difference(found.difference) if found.equivariant else \
+        format_number(found.difference, shown.bench.decimals)
+    formulas.formula(symbols, rf"\operatorname{{Attn}}(PX) {sign} P\,\operatorname{{Attn}}(X),\quad "
+                              rf"\max |\operatorname{{Attn}}(PX) - P\,\operatorname{{Attn}}(X)| = \text{{{largest}}}")
+
+
+def look_for(shown: Order) -> list[str]:
+    """What is worth noticing; where a question is open, not what became of the outputs."""
+    view, found, decimals = shown.view, shown.found, shown.bench.decimals
+    sentences = [_("Row i of P picks the token that now stands in place i: P·X holds the same rows in another order.")]
+    if found.contents.shape[-1] > WIDE:
+        sentences.append(_("P is written as a list here: for each row the column of its only one. All else in P is "
+                           "zero."))
+    if shown.asked:
+        return sentences
+    difference = format_difference(found.difference)
+    if found.equivariant and (shown.mask, shown.positions) == ("none", "none"):
+        sentences += [
+            _("Both sides agree, largest difference {difference}: a token's query meets the same keys as before, only "
+              "written in another order, and a sum has none.").format(difference=difference),
+            _("That is equivariance: outputs move with their tokens. It is not invariance: row by row Attn(P·X) and "
+              "Attn(X) differ by up to {unmoved}.").format(unmoved=format_number(found.unmoved, decimals)),
+            _("So without mask and positions attention cannot tell who stands before whom. Switch one of them on."),
+        ]
+    elif found.equivariant:
+        sentences.append(_("In this order both sides still agree, largest difference {difference}. Try "
+                           "another one.").format(difference=difference))
+    else:
+        rows = i18n.listed(view.token_name(found.order[row]) for row in found.broken)
+        sentences.append(_("The two sides differ by up to {difference}. Outputs that changed: {rows}.").format(
+            difference=format_number(found.difference, decimals), rows=rows))
+    if shown.mask == "causal":
+        sentences.append(_("A causal mask belongs to places, not to tokens: who moves forward loses sight of those it "
+                           "passes, and they gain sight of it. Under a mask alone a model can learn order, but only "
+                           "by what is hidden."))
+    if shown.positions in ("learned", "sinusoidal"):
+        sentences.append(_("Each place adds its own row to whichever token stands there, so another order gives other "
+                           "rows, not the same rows in another order."))
+    if shown.positions == "rope":
+        sentences.append(_("RoPE turns queries and keys by their places: other distances, other scores, though X is "
+                           "untouched."))
+    if view.trace.attention_input(view.layer).endswith("norm1"):
+        sentences.append(_("Attn is the layer's attention with the norm before it; X is what the tokens are before "
+                           "anything says where they stand."))
+    if shown.resolved.source == "live":
+        sentences.append(_("This is a real layer of the model. It was trained with a causal mask and RoPE; taking both "
+                           "away shows what attention by itself can see."))
+    if shown.resolved.source == "worked" and shown.bench.example == "word_order":
+        sentences.append(_("The three words are the document's; the numbers are ours."))
+    return sentences
+
+
+def predict(shown: Order) -> None:
+    """The row in which a token's output stands."""
+    view = shown.view
+
+    def ask(question: Question) -> str:
+        return _("In which row of Attn(P·X) does the output of {token} stand? Answer with the row's number. The "
+                 "results show ? until you answer.").format(token=view.token_name(question.row))
+
+    def reveal(question: Question) -> str:
+        return _("The output of {token} stands in row {row}.").format(
+            token=view.token_name(question.row), row=int(question.answer))
+
+    if shown.exercise is None:
+        return
+    shown.exercise.draw(ask, reveal, {
+        "inverse": _("That reads the order the other way round: it says which token came to the place where this one "
+                     "was."),
+        "from_zero": _("That counts rows from zero."),
+    })
+
+
+def mistakes(shown: Order) -> None:
+    """What Attn(PX) is taken for, beside what it is."""
+    labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
+    kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
+    result = order.MISTAKES[kind](shown.at, **shown.setting)
+    _compared(shown.view, shown.found, result, shown.window, key="order-mistake", bench=shown.bench)
+    explained = {
+        "invariant": _("That attention cannot see the order does not mean that its output stays as it was: the rows "
+                       "move with their tokens."),
+        "inverse": _("P and its transpose undo each other. Read the wrong way round, the order gives each output to "
+                     "another token; where two tokens merely change places, nobody notices."),
+    }
+    st.markdown(explained[kind] + " " + _("Largest difference: {value}.").format(
+        value=format_number(result.largest(shown.view.batch, 0), shown.bench.decimals)))
+
+
+def program(shown: Order) -> None:
+    """The PyTorch program for both sides."""
+    code.program(order.program(shown.at, **shown.setting), [reorder.reorder, reorder.matrix, ops.attend], key="order")
+
+
+def shared(shown: Order) -> None:
+    """The link, the state file and the numbers."""
+    share.share(shown.bench, shown.view.trace, key="order")
+
+
+def checks(shown: Order) -> list[Check | None]:
+    """The mixing of the reordered tokens against float64, and the whole against the fused kernel."""
+    return [shown.found.after.check_step("blocks.0.context"), shown.found.after.check(0)]
+
+
+def _frames(view: View, found: Reordered, window: Window) -> tuple[list[Frame], list[Rule]]:
     """P × X = PX, and P × Attn(X) = P·Attn(X) beside Attn(P·X), with their difference. Of a wide X the second alone,
     and P as the list of the columns in which its rows have their ones."""
     old, new = _rows(view, found, False), _rows(view, found, True)
-    before = found.before[f"blocks.0.{output(found.before)}"]
+    before = found.original
     bound = float(before.abs().max()) or 1.0
     attention, *sides = (
         _wide(view, "attention", i18n.in_letters("Attn(X)"), before, old, window, "×"),
@@ -56,7 +251,7 @@ def beside(view: View, found: Reordered, window: Window) -> tuple[list[Frame], l
     return frames, [Matmul("reordered", "p", "contents", "T"), Matmul("expected", "p", "attention", "T"), gap]
 
 
-def mistaken(view: View, found: Reordered, result: Comparison, window: Window, *, key: str, bench: Bench) -> None:
+def _compared(view: View, found: Reordered, result: Comparison, window: Window, *, key: str, bench: Bench) -> None:
     """What was expected by mistake, what Attn(P·X) is, and the difference."""
     assert result.wrong is not None
     assert result.difference is not None

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core import derive
-from core.trace import Trace
+from core.stage import At
 
 MOST_CHOSEN = 8  # keys of one row that are offered to be chosen
 PLANE = 2  # features of a value that a picture shows
@@ -28,9 +28,9 @@ class Row(NamedTuple):
     offered: dict[int, float]
 
 
-def row_of(trace: Trace, layer: int, batch: int, head: int, row: int) -> Row:
+def row_of(at: At, row: int) -> Row:
     """That row of A of one head, with its V."""
-    weights, v = (derive.slice_of(trace, f"blocks.{layer}.{name}", batch, head) for name in ("weights", "v"))
+    weights, v = (derive.slice_of(at.trace, at.block + name, *at.slice) for name in ("weights", "v"))
     heaviest = torch.sort(weights[row], descending=True, stable=True).indices[:MOST_CHOSEN].tolist()
     return Row(weights[row], v, {key: float(weights[row, key]) for key in sorted(heaviest)})
 
@@ -72,10 +72,10 @@ class Plane(NamedTuple):
     corners: list[int]
 
 
-def plane(trace: Trace, layer: int, batch: int, head: int) -> Plane | None:
+def plane(at: At) -> Plane | None:
     """The values and outputs of one head in the plane of their first two features; None where there is only one."""
-    block = f"blocks.{layer}."
-    values, outputs = (derive.slice_of(trace, block + name, batch, head)[:, :PLANE] for name in ("v", "context"))
+    values, outputs = (
+        derive.slice_of(at.trace, at.block + name, *at.slice)[:, :PLANE] for name in ("v", "context"))
     return None if values.shape[1] < PLANE else Plane(values, outputs, hull(values))
 
 

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from core import embedding, masks, ops
 from core.errors import UnknownOption
-from core.one_layer import one_layer
-from core.stages.sharing.shared import output
+from core.layer import attention_output, isolated_layer
 from core.trace import Trace
 
 Positions = Literal["none", "learned", "sinusoidal", "rope"]
@@ -77,7 +76,8 @@ def _placed(trace: Trace, layer: int, contents: Tensor, mask: str, positions: st
     if positions == "sinusoidal":
         x = x + embedding.sinusoidal(tokens, contents.shape[2]).to(x)
     put = {"in": x, "mask": masks.build(mask, tokens).to(x), "positions": places}
-    return one_layer(trace, layer, put=put, positions="rope" if positions == "rope" else "none", sliding_window=None)
+    return isolated_layer(
+        trace, layer, put=put, positions="rope" if positions == "rope" else "none", sliding_window=None)
 
 
 class Reordered(NamedTuple):
@@ -99,6 +99,11 @@ class Reordered(NamedTuple):
     difference: float
     broken: tuple[int, ...]
     unmoved: float
+
+    @property
+    def original(self) -> Tensor:
+        """Attn(X) (B, T, D)."""
+        return self.before[f"blocks.0.{attention_output(self.before)}"]
 
     @property
     def reordered(self) -> Tensor:
@@ -126,7 +131,7 @@ def reorder(
     p = matrix(order).to(contents)
     after = _placed(trace, layer, p @ contents, mask, positions)
     after.tokens = [trace.tokens[place] for place in order] if len(trace.tokens) == len(order) else []
-    name = f"blocks.0.{output(before)}"
+    name = f"blocks.0.{attention_output(before)}"
     expected, found = p @ before[name], after[name]
     gaps = (found - expected).abs().amax(dim=(0, 2))  # (T)
     limit = EQUAL * max(1.0, float(expected.abs().max()))

@@ -39,7 +39,7 @@ def meetings(trace: Trace, layer: int, batch: int, head: int, query: int, key: i
     """One query and one key of a head, met three times; `together` is by how many positions both are moved."""
     how = rotation.settings(trace.config)
     q, k = _rows(trace, layer, batch, head)
-    positions = trace["positions"][min(batch, trace["positions"].shape[0] - 1)].tolist()
+    positions = rotation.positions_of(trace, batch)
     at = (positions[query], positions[key])
 
     def meet(chosen: int, moved: int) -> Meeting:

@@ -15,7 +15,7 @@ from torch import Tensor
 from core import rope
 from core.config import ModelConfig, Pairing
 from core.errors import ShapeError, UnknownOption
-from core.one_layer import one_layer
+from core.layer import isolated_layer
 from core.trace import Trace
 
 
@@ -52,9 +52,16 @@ def under(trace: Trace, layer: int, how: Rope, moved: int = 0) -> Trace:
     position `moved` on. The trace itself where that changes nothing. Raises as `core.config` does."""
     if how == settings(trace.config) and not moved:
         return trace
-    return one_layer(trace, layer, keep=("q", "k", "v"), put={"positions": trace["positions"] + moved},
+    return isolated_layer(trace, layer, keep=("q", "k", "v"), put={"positions": trace["positions"] + moved},
                      rope_base=how.base, rope_pairing=how.pairing, rope_scaling=how.scaling,
                      rope_dim=None if how.rotary_dim == trace.config.head_dim else how.rotary_dim)
+
+
+def positions_of(trace: Trace, batch: int) -> list[int]:
+    """The positions of the tokens of one batch entry."""
+    positions = trace["positions"]
+    found: list[int] = positions[min(batch, positions.shape[0] - 1)].tolist()
+    return found
 
 
 class Angles(NamedTuple):
@@ -191,4 +198,4 @@ def other_pairing(trace: Trace, layer: int, *, convert: bool = True) -> Trace:
             tensor = trace[block + name]
             heads = tensor.reshape(*tensor.shape[:-1], -1, config.head_dim)  # (…, heads, Dh)
             put[name] = heads[..., order].reshape(tensor.shape)
-    return one_layer(trace, layer, put=put, rope_pairing=other)
+    return isolated_layer(trace, layer, put=put, rope_pairing=other)

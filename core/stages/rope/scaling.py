@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple
 from core import rope
 from core.errors import UnknownOption
 
-LLAMA_31 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 8192}  # as the Llama 3.1 8B configuration has it
+LLAMA_31: Mapping[str, Any] = {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192}  # as the Llama 3.1 8B configuration has it
 KINDS = ("default", "linear", "ntk", "llama3")
 FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0)  # offered; Llama 3.1 has 8, Llama 3.2 has 32
 KEPT = 1e-9  # relative: how close to 1 or to 1/factor a ratio counts as that

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.errors import Indivisible, UnknownOption
-from core.one_layer import one_layer
+from core.layer import attention_output, isolated_layer
 from core.trace import Trace
 
 DOCUMENT_KV_HEADS = (32, 8, 1)  # D1 §6: with 32 query heads of width 128
@@ -100,20 +100,15 @@ def share(trace: Trace, layer: int, kv_heads: int, way: Way = "mean") -> Shared:
     q, k = (name.removeprefix(block) for name in trace.steps[block + "scores"].reads)
     if kv_heads == config.kv_heads:
         edited = [name.removeprefix(block) for name in trace.edits]
-        found = one_layer(trace, layer, keep=("q_proj", "q", "k", "v", q, k, *edited))
+        found = isolated_layer(trace, layer, keep=("q_proj", "q", "k", "v", q, k, *edited))
     else:
         pooled = {name: pool(trace[block + name], config.heads, kv_heads, way) for name in ("k", "v")}
         stale = {f"{kind}{letter}" for kind in "wb" for letter in "kv"}
-        found = one_layer(
+        found = isolated_layer(
             trace, layer, keep=("q_proj", "q", q), put=pooled, leave=stale, kv_heads=kv_heads, qkv_bias=False)
     v = found["blocks.0.v"]
     batch, _, tokens, width = v.shape
-    name = output(found)
+    name = attention_output(found)
     difference = float((found[f"blocks.0.{name}"] - trace[block + name]).abs().max())
     return Shared(wiring(config.heads, kv_heads, width, tokens, batch=batch, dtype=v.dtype), found,
                   change(config.kv_heads, kv_heads), difference)
-
-
-def output(trace: Trace, layer: int = 0) -> str:
-    """The short name of a layer's attention output: after WO, or where there is none, concat."""
-    return "attn_out" if f"blocks.{layer}.attn_out" in trace else "concat"

@@ -14,7 +14,6 @@ from core.machine.datasheet import DEVICES
 from core.machine.ledger import Workload
 from tests.browser.on_page import choose, fill, fits, settled, sideways, unfold
 from ui.shell.numbers import quantity
-from ui.shell.theme import quantity
 
 LLAMA = Workload(PRESETS["llama-2-7b"], 1, 2048)
 SECTIONS = ("crossover", "sharing", "fused", "savings", "machine", "wrong", "code", "share", "predict")

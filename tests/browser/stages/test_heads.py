@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import derive, worked
-from core.stages.heads import index_map, practice
+from core.stage import At
+from core.stages import heads
+from core.stages.heads import index_map
 from core.stages.sharing import shared
 from core.trace import Trace
 from tests.browser.on_page import SWEEP, cell, choose, dock, edit, overhang, settled, unfold
@@ -163,9 +165,9 @@ def test_a_thumbnail_is_chosen_with_the_mouse_and_the_keyboard(page: Page, url: 
 def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     visit(page, f"{url}/heads?lang=en&decimals=2")
     unfold(page, "wrong")
-    for number, kind in enumerate(practice.KINDS):
+    for number, kind in enumerate(heads.MISTAKES):
         choose(page, "slip", number)
-        result = practice.mistake(BLOCK, 0, kind)
+        result = heads.MISTAKES[kind](At(BLOCK))
         assert result.difference is not None
         matrix = result.difference[0, 0] if result.difference.ndim == 4 else result.difference[0]
         expect(page.locator("[data-name='difference'] [role=gridcell]")).to_have_text(

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import comparison, live, questions, worked
+from core import live, worked
+from core.stage import At
+from core.stages import mixing
 from core.stages.mixing import blend
 from core.trace import Trace
 from tests.browser.on_page import (
@@ -122,7 +124,7 @@ def test_a_question_hides_its_cell_and_names_the_slip(page: Page, url: str) -> N
     trace = worked.single_head()
     visit(page, f"{url}/mixing?lang=en&pin=none")
     section = unfold(page, "predict")
-    question = questions.mixing_question(trace, 0, 0, 0, 0)
+    question = mixing.ask(At(trace), 0)
     place = cell(page, AV, question.row, question.column)
     section.locator(".st-key-mixing-question-ask button").click()
     expect(place).to_have_text("?")
@@ -137,9 +139,9 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     trace = worked.block()
     visit(page, f"{url}/mixing?lang=en&example=block&head=2")
     unfold(page, "wrong")
-    for number, kind in enumerate(comparison.MIXING[:2]):
+    for number, kind in enumerate(("columns", "transposed")):
         choose(page, "mixup", number)
-        result = comparison.mixing(trace, 0, kind)
+        result = mixing.MISTAKES[kind](At(trace))
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("right", result.right), ("difference", result.difference)):

@@ -9,7 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import live, worked
-from core.stages.order import practice, reorder
+from core.stage import At
+from core.stages import order
+from core.stages.order import reorder
 from core.stages.order.reorder import Reordered
 from tests.browser.on_page import SWEEP, choose, overhang, settled, unfold
 from ui.shell.numbers import format_number
@@ -106,7 +108,7 @@ def test_a_question_hides_both_sides_and_names_the_slip(page: Page, url: str) ->
     section = unfold(page, "predict")
     section.locator(".st-key-order-question-ask button").click()
     expect(page.locator(".cell.secret")).to_have_count(4 * 12)
-    asked = practice.question([2, 0, 1], 0)
+    asked = order.ask(At(worked.word_order()), 0)
     section.locator("input").fill("3")  # 狗, that came to where 猫 was
     section.locator("[data-testid=stFormSubmitButton] button").first.click()
     expect(section.locator("[data-testid=stAlert]")).to_contain_text("the other way round")
@@ -118,10 +120,9 @@ def test_a_question_hides_both_sides_and_names_the_slip(page: Page, url: str) ->
 def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     visit(page, f"{url}/order?lang=en")
     unfold(page, "wrong")
-    found = reorder.reorder(worked.word_order(), 0, [2, 0, 1])
-    for number, kind in enumerate(practice.KINDS):
+    for number, kind in enumerate(order.MISTAKES):
         choose(page, "misorder", number)
-        result = practice.mistake(found, kind)
+        result = order.MISTAKES[kind](At(worked.word_order()))
         expect(page.locator("[data-name='wrong'] [role=gridcell]")).to_have_text(printed(result.wrong))
         expect(page.get_by_text(f"Largest difference: {format_number(result.largest(0, 0), 3)}")).to_be_visible()
 

@@ -7,7 +7,9 @@ import math
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core import comparison, derive, live, observe, questions, toy, worked
+from core import derive, live, toy, worked
+from core.stage import At
+from core.stages import projections
 from core.toy import ToySizes
 from core.trace import Trace
 from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice
@@ -52,7 +54,7 @@ def test_changing_x_moves_q_k_and_v_and_no_matrix(page: Page, url: str) -> None:
     trace = worked.single_head().edited({X: {(0, 1, 0): 3.0}})
     for letter in "qkv":
         wait_for_slice(page, trace, f"blocks.0.{letter}")
-    parts = observe.projection_parts(trace, 0, 0, 0)
+    parts = projections.parts(At(trace))
     assert [part.changed > 0 for part in parts] == [True, False, False, False, True, True, True]
     expect(section.locator("tbody tr td:last-child")).to_have_text([f"{p.changed} of {p.size}" for p in parts])
     edit(page, "blocks.0.wk", 0, 1, "-2")
@@ -107,7 +109,7 @@ def test_a_question_hides_its_cell_until_it_is_answered(page: Page, url: str) ->
     trace = worked.single_head()
     visit(page, f"{url}/projections?lang=en&pin=none")
     section = unfold(page, "predict")
-    question = questions.projection_question(trace, 0, 0, 0, 0)
+    question = projections.ask(At(trace), 0)
     place = cell(page, f"blocks.0.{question.of}", question.row, question.column)
     section.locator(".st-key-projections-question-ask button").click()
     expect(place).to_have_text("?")
@@ -123,9 +125,9 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
     trace = worked.block()
     visit(page, f"{url}/projections?lang=en&example=block&head=2")
     unfold(page, "wrong")
-    for number, kind in enumerate(comparison.PROJECTIONS):
+    for number, kind in enumerate(projections.MISTAKES):
         choose(page, "slip", number)
-        result = comparison.projections(trace, 0, "k", kind)
+        result = projections.MISTAKES[kind](At(trace), letter="k")
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("right", result.right), ("difference", result.difference)):

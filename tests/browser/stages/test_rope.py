@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import derive, live, worked
-from core.stages.rope import meetings, practice, rotation, scaling
+from core.stage import At
+from core.stages import rope
+from core.stages.rope import meetings, rotation, scaling
 from core.trace import Trace
 from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, settled, unfold, wait_for_slice
 from ui.shell.numbers import format_number, full_value
@@ -186,7 +188,7 @@ def test_a_question_hides_the_pairs_cells_and_its_hand(page: Page, url: str) -> 
     visit(page, f"{url}/rope?lang=en&pin=none")
     section = unfold(page, "predict")
     section.locator(".st-key-rope-question-ask button").click()
-    asked = practice.question(rotation.Rope(8, pairing="adjacent"), worked.ROPE_POSITIONS, 0)
+    asked = rope.ask(At(worked.rope_pairs()), 0)
     row = worked.ROPE_POSITIONS.index(asked.row)
     expect(cell(page, "cos", row, asked.column)).to_have_text("?")
     expect(cell(page, Q_ROT, row, 2 * asked.column)).to_have_text("?")
@@ -232,14 +234,14 @@ def test_the_other_sections_show_what_the_core_says(page: Page, url: str) -> Non
     other = meetings.pairings(trace, 0, 0, 0)
     expect(texts(page, "permuted")).to_have_text([printed(float(v)) for v in other.after.flatten()])
     unfold(page, "cache")
-    decoded = practice.decoded(trace, 0)
+    decoded = rope.decoded(At(trace))
     for name, row in (("right", decoded.row), ("stuck", decoded.stuck)):
         expect(texts(page, name)).to_have_text([printed(float(v)) for v in row.flatten()])
     page.locator(".st-key-open-cache summary").click()
     unfold(page, "wrong")
-    for number, kind in enumerate(practice.KINDS):
+    for number, kind in enumerate(rope.MISTAKES):
         choose(page, "misturn", number)
-        result = practice.mistake(trace, 0, kind)
+        result = rope.MISTAKES[kind](At(trace))
         assert result.difference is not None
         largest = printed(result.largest(0, 0))
         expect(page.get_by_text(f"Largest difference in this head: {largest}")).to_be_visible()

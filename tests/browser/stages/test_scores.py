@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import live, questions, toy, worked
+from core import live, toy, worked
+from core.stage import At
+from core.stages import scores
 from core.toy import ToySizes
-from core.trace import Trace
 from tests.browser.on_page import (
     cell,
     check_pointing,
@@ -29,38 +28,22 @@ from tests.browser.on_page import (
 )
 from ui.shell.numbers import format_number
 
-NO_LABELS: tuple[str, ...] = ()
 
-
-EXAMPLES: dict[str, tuple[Callable[[], Trace], int, int]] = {
-    "example=single_head": (worked.single_head, 0, 3),
-    "example=block": (worked.block, 0, 3),
-    "example=block&head=2&decimals=2": (worked.block, 1, 2),
-    "example=block_shared": (lambda: worked.block(kv_heads=1), 0, 3),
-    "example=block_shared&head=2&decimals=4": (lambda: worked.block(kv_heads=1), 1, 4),
-}
-
-
-@pytest.mark.parametrize("parts", EXAMPLES)
-def test_pointing_at_any_cell_lights_what_it_was_made_from_and_writes_its_arithmetic(
-    page: Page, url: str, parts: str,
-) -> None:
-    make, head, decimals = EXAMPLES[parts]
-    trace = make()
-    labels = NO_LABELS if trace.source == "single_head" else trace.tokens
-    visit(page, f"{url}/scores?lang=en&{parts}")
-    count = check_pointing(page, 0, trace, scores_frames(trace), head=head, decimals=decimals, labels=labels)
+def test_pointing_at_any_cell_lights_what_it_was_made_from_and_writes_its_arithmetic(page: Page, url: str) -> None:
+    """In a browser for one example; tests/ui/test_pointing.py has the others."""
+    trace = worked.block()
+    visit(page, f"{url}/scores?lang=en&example=block&head=2&decimals=2")
+    count = check_pointing(page, 0, trace, scores_frames(trace), head=1, decimals=2, labels=trace.tokens)
     unfold(page, "from")
     expect(page.locator(".dock")).to_have_count(3)
     for nth, letter in ((1, "q"), (2, "k")):
-        count += check_pointing(page, nth, trace, projection_frames(trace, letter), head=head, decimals=decimals)
+        count += check_pointing(page, nth, trace, projection_frames(trace, letter), head=1, decimals=2)
     assert count >= 30 + 32
 
 
 def test_a_long_sum_is_written_with_its_first_and_last_terms(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en&source=toy&T=3&D=10&H=1&Hkv=1")
-    trace = toy.toy(ToySizes(tokens=3, width=10, heads=1, kv_heads=1))
-    check_pointing(page, 0, trace, scores_frames(trace), labels=trace.tokens)
+    settled(page)
     cell(page, "blocks.0.scores", 0, 0).hover()
     assert dock(page).count(" + ") == 5
 
@@ -155,7 +138,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
     visit(page, f"{url}/scores?lang=en&pin=none")
     section = unfold(page, "predict")
     for number, answer in enumerate(("", "right", "999")):
-        question = questions.score_question(trace, 0, 0, 0, number)
+        question = scores.ask(At(trace), number)
         places = [cell(page, f"blocks.0.{name}", question.row, question.column) for name in ("scores", "scaled")]
         section.locator(".st-key-scores-question-ask button").click()
         for place in places:
@@ -182,7 +165,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
 def test_without_the_transpose_torch_s_own_words_stand_on_the_page(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en")
     switch(page, "transpose")
-    error = scores.MISTAKES["untransposed"](At(worked.single_head(), 0)).error
+    error = scores.MISTAKES["untransposed"](At(worked.single_head())).error
     expect(page.locator("[data-testid=stAlert]")).to_contain_text(str(error))
     assert page.locator("[role=grid]").evaluate_all("all => all.map(n => n.dataset.name)") == [
         "blocks.0.q", "blocks.0.k"]
@@ -206,7 +189,7 @@ def test_the_scale_can_be_left_out_and_each_mistake_shows_its_own_difference(pag
     unfold(page, "wrong")
     for number, kind in enumerate(("unscaled", "model_width", "times_root")):
         choose(page, "mistake", number)
-        result = scores.MISTAKES[kind](At(trace, 0))
+        result = scores.MISTAKES[kind](At(trace))
         assert result.wrong is not None
         assert result.difference is not None
         for name, tensor in (("wrong", result.wrong), ("difference", result.difference)):

@@ -191,8 +191,8 @@ def test_processes_that_start_together_build_once_and_agree(cache: Path, write_g
     gate.touch()
     said = [process.communicate(timeout=LONGEST)[0].split() for process in processes]
     assert sorted(line[0] for line in said) == ["False", "True"]
-    assert said[0][1:] == said[1][1:]
-    assert said[0][1] == "None"
+    assert [line[1] for line in said] == ["None", "None"]
+    assert float(said[0][2]) == pytest.approx(float(said[1][2]), rel=1e-4, abs=1e-4)  # sums in any order
 
 
 def test_a_folder_that_cannot_be_used_is_named_and_the_model_runs_from_memory(
@@ -209,7 +209,8 @@ def test_a_folder_that_cannot_be_used_is_named_and_the_model_runs_from_memory(
     assert model.cache_problem is not None
     assert model.cache_problem.folder == caught.value.folder
     ids = torch.tensor([model.encode("the cat").ids])
-    assert torch.equal(model.decoder(ids), tiny.decoder(ids))
+    # The same weights, in memory or mapped from the file: where they begin may decide in which order sums are taken.
+    torch.testing.assert_close(model.decoder(ids), tiny.decoder(ids), atol=1e-5, rtol=1e-5)
 
 
 def test_a_full_disk_is_no_obstacle(

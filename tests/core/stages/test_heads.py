@@ -12,9 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import snippets_heads, worked
-from core.errors import ShapeError, UnknownName, UnknownOption
-from core.stages.heads import index_map, multihead_attention, practice
+from core import worked
+from core.errors import ShapeError
+from core.stage import At
+from core.stages import heads
+from core.stages.heads import index_map, multihead_attention
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core.test_snippets import decoder_trace, run
@@ -182,7 +184,7 @@ def test_the_mean_of_the_weights_is_no_heads_weights() -> None:
     """A8: [1, 0] and [0, 1] are returned as [0.5, 0.5]."""
     weights = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert weights.mean(dim=0).tolist() == [.5, .5]
-    wrong = practice.mistake(TOY, 0, "averaged")
+    wrong = heads.MISTAKES["averaged"](At(TOY, 0))
     mean = TOY["blocks.0.weights"].double().mean(dim=1).numpy()
     assert wrong.wrong is not None
     for head in range(6):
@@ -192,12 +194,12 @@ def test_the_mean_of_the_weights_is_no_heads_weights() -> None:
 
 
 def test_the_wrong_view_is_the_same_memory_in_the_right_shape() -> None:
-    result = practice.mistake(TOY, 1, "viewed")
+    result = heads.MISTAKES["viewed"](At(TOY, 1))
     q = TOY["blocks.1.q_proj"].numpy()
     assert result.wrong is not None
     assert np.array_equal(result.wrong.numpy(), q.reshape(2, 6, 5, 2))
     assert torch.equal(result.right, TOY["blocks.1.q"])
-    back = practice.mistake(TOY, 1, "unmerged")
+    back = heads.MISTAKES["unmerged"](At(TOY, 1))
     assert back.wrong is not None
     assert np.array_equal(back.wrong.numpy(), TOY["blocks.1.context"].numpy().reshape(2, 5, 12))
     assert back.largest(0, 0) == float((back.wrong - TOY["blocks.1.concat"])[0].abs().max()) > 0
@@ -205,7 +207,7 @@ def test_the_wrong_view_is_the_same_memory_in_the_right_shape() -> None:
 
 def test_adding_the_heads_up_does_not_fit_and_loses_them() -> None:
     """D0 §14, error 7: the sum forgets which head said what, so swapping two heads does not change it."""
-    result = practice.mistake(TOY, 0, "added")
+    result = heads.MISTAKES["added"](At(TOY, 0))
     context, w = TOY["blocks.0.context"].double().numpy(), TOY["blocks.0.wo"].double().numpy()
     assert result.wrong is not None
     np.testing.assert_allclose(result.wrong.numpy(), context.sum(axis=1) @ w[:2], atol=1e-5)
@@ -215,15 +217,15 @@ def test_adding_the_heads_up_does_not_fit_and_loses_them() -> None:
     assert result.largest(1, 0) > 0.1
 
 
-def test_mistakes_that_cannot_be_made_are_refused() -> None:
-    with pytest.raises(UnknownOption):
-        practice.mistake(TOY, 0, "reversed")
-    with pytest.raises(UnknownName):
-        practice.mistake(worked.single_head(), 0, "added")
+def test_without_wo_the_sum_of_one_head_is_the_output() -> None:
+    result = heads.MISTAKES["added"](At(worked.single_head()))
+    assert result.error is None
+    assert torch.equal(result.right, worked.single_head()["blocks.0.concat"])
+    assert result.largest(0, 0) == 0
 
 
 def test_facts_about_heads() -> None:
-    found = practice.facts(TOY, 0, 1)
+    found = heads.facts(At(TOY, 0, 1))
     weights = TOY["blocks.0.weights"][1].numpy()
     gaps = {(a, b): np.abs(weights[a] - weights[b]).max() for a in range(6) for b in range(a + 1, 6)}
     assert found.maps == 6
@@ -233,21 +235,21 @@ def test_facts_about_heads() -> None:
                               @ TOY["blocks.0.wo"][2 * h:2 * h + 2].double().numpy()) for h in range(6)]
     assert found.lengths == pytest.approx(lengths, rel=1e-5)
     assert found.loudest == int(np.argmax(lengths))
-    one = practice.facts(worked.single_head(), 0, 0)
+    one = heads.facts(At(worked.single_head()))
     assert (one.maps, one.furthest, one.apart, one.loudest, one.lengths) == (1, None, 0.0, None, ())
 
 
 def test_questions_about_columns() -> None:
-    asked = [practice.question(TOY, number) for number in range(24)]
+    asked = [heads.ask(At(TOY), number) for number in range(24)]
     assert {question.column for question in asked} == set(range(12))
     for question in asked:
         assert question.answer == question.column // 2 + 1
-        assert practice.judge(TOY, question, question.answer) == "right"
-        assert practice.judge(TOY, question, 99) == "wrong"
+        assert heads.judge(At(TOY), question, question.answer, 3) == "right"
+        assert heads.judge(At(TOY), question, 99, 3) == "wrong"
     first = asked[0]
     assert (first.column, first.answer) == (2, 2)
-    assert practice.judge(TOY, first, 3) == "interleaved"
-    assert practice.judge(TOY, first, 1) == "from_zero"
+    assert heads.judge(At(TOY), first, 3, 3) == "interleaved"
+    assert heads.judge(At(TOY), first, 1, 3) == "from_zero"
 
 
 PROGRAMS: dict[str, Callable[[], Trace]] = {
@@ -262,10 +264,10 @@ def test_the_programs_give_the_pages_numbers(kind: str, tmp_path: Path, monkeypa
     trace: Any = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
         block = f"blocks.{layer}."
-        output = run(snippets_heads.heads(trace, layer), tmp_path, monkeypatch)
+        output = run(heads.program(At(trace, layer)), tmp_path, monkeypatch)
         name = "attn_out" if block + "attn_out" in trace else "concat"
         torch.testing.assert_close(output, trace[block + name], atol=1e-6, rtol=1e-5)
-        assert torch.equal(run(snippets_heads.splitting(trace, layer), tmp_path, monkeypatch), trace[block + "q"])
+        assert torch.equal(run(heads.splitting(At(trace, layer)), tmp_path, monkeypatch), trace[block + "q"])
 
 
 @pytest.mark.parametrize("kind", TRACES)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from core import comparison, observe, ops, programs, questions, worked
+from core import ops, worked
 from core.config import ModelConfig
-from core.errors import UnknownOption
+from core.stage import At
+from core.stages import mixing
 from core.stages.mixing import blend
 from core.toy import ToySizes, toy
 from core.trace import Trace
@@ -43,7 +44,7 @@ def test_an_untouched_row_gives_the_row_of_the_trace(source: str) -> None:
     for layer, batch, head in heads_of(trace):
         weights, v = arrays(trace, layer, batch, head)
         for row in range(len(weights)):
-            own = blend.row_of(trace, layer, batch, head, row)
+            own = blend.row_of(At(trace, layer, batch, head), row)
             made = blend.blend(own, own.offered)
             assert torch.equal(made.weights[0], trace[f"blocks.{layer}.weights"][batch, head, row])
             np.testing.assert_allclose(made.mixed[0].numpy(), weights[row] @ v, atol=2e-6)
@@ -52,7 +53,7 @@ def test_an_untouched_row_gives_the_row_of_the_trace(source: str) -> None:
 
 def test_chosen_weights_are_divided_by_their_sum() -> None:
     """V = [[1,1],[0,1],[1,2]] of D0 §6.3."""
-    own = blend.row_of(worked.single_head(), 0, 0, 0, 0)
+    own = blend.row_of(At(worked.single_head()), 0)
     made = blend.blend(own, {0: 1.0, 1: 0.5, 2: 0.5})
     assert made.given == 2.0
     assert made.weights.tolist() == [[0.5, 0.25, 0.25]]
@@ -63,7 +64,7 @@ def test_chosen_weights_are_divided_by_their_sum() -> None:
 
 def test_of_many_keys_the_heaviest_are_offered_and_the_others_keep_theirs() -> None:
     trace = toy(ToySizes(1, 12, 8, 2, 2, 4, 9, 1), 3)
-    own = blend.row_of(trace, 0, 0, 1, 11)
+    own = blend.row_of(At(trace, head=1), 11)
     row = trace["blocks.0.weights"][0, 1, 11].tolist()
     assert list(own.offered) == sorted(sorted(range(12), key=lambda key: -row[key])[:blend.MOST_CHOSEN])
     made = blend.blend(own, dict.fromkeys(own.offered, 0.0))
@@ -85,7 +86,7 @@ def test_every_output_lies_in_the_hull_of_the_values(source: str) -> None:
     """W16, C3: an attention output is a convex combination of the visible values."""
     trace = SOURCES[source]()
     for layer, batch, head in heads_of(trace):
-        plane = blend.plane(trace, layer, batch, head)
+        plane = blend.plane(At(trace, layer, batch, head))
         assert plane is not None
         corners = plane.values[plane.corners].double().numpy()
         assert all(inside(corners, place, 1e-5) for place in plane.outputs.double().numpy())
@@ -109,7 +110,7 @@ def test_values_on_a_line_or_in_a_point_have_a_hull_too(points: list[list[int]],
 
 
 def test_a_head_of_width_one_has_no_plane() -> None:
-    assert blend.plane(toy(ToySizes(1, 3, 4, 4, 4, 4, 5, 1), 1), 0, 0, 0) is None
+    assert blend.plane(At(toy(ToySizes(1, 3, 4, 4, 4, 4, 5, 1), 1))) is None
 
 
 def test_softmax_over_the_wrong_axis() -> None:
@@ -119,7 +120,7 @@ def test_softmax_over_the_wrong_axis() -> None:
     trace = Trace(config=config, given={
         "blocks.0.scaled": torch.tensor([[[[1.0, 2.0], [3.0, 5.0]]]]), "blocks.0.v": torch.eye(2)[None, None],
         "mask": torch.zeros(1, 1, 2, 2)})
-    result = comparison.mixing(trace, 0, "columns")
+    result = mixing.MISTAKES["columns"](At(trace))
     assert result.wrong is not None
     torch.testing.assert_close(result.right[0, 0], torch.tensor([[0.268941, 0.731059], [0.119203, 0.880797]]),
                                atol=1e-6, rtol=0)
@@ -130,27 +131,25 @@ def test_softmax_over_the_wrong_axis() -> None:
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_transposed_weights_collect_by_who_reads(source: str) -> None:
     trace = SOURCES[source]()
-    result = comparison.mixing(trace, 0, "transposed")
+    result = mixing.MISTAKES["transposed"](At(trace))
     assert result.wrong is not None
     assert result.difference is not None
     for batch, head in itertools.product(range(trace.sizes["B"]), range(trace.config.heads)):
         weights, v = arrays(trace, 0, batch, head)
         np.testing.assert_allclose(result.wrong[batch, head].numpy(), weights.T @ v, atol=2e-6)
     assert torch.equal(result.difference, result.wrong - result.right)
-    with pytest.raises(UnknownOption):
-        comparison.mixing(trace, 0, "reversed")
 
 
 def test_repeating_the_kv_heads_as_a_whole_gives_a_head_the_values_of_another() -> None:
     trace = toy(GROUPED, 1)  # 6 query heads, 3 KV heads
-    result = comparison.mixing(trace, 1, "kv_order")
+    result = mixing.MISTAKES["kv_order"](At(trace, 1))
     assert result.wrong is not None
     for head in range(6):
         weights, _ = arrays(trace, 1, 1, head)
         v = trace["blocks.1.v"][1, head % 3].double().numpy()
         np.testing.assert_allclose(result.wrong[1, head].numpy(), weights @ v, atol=2e-6)
         assert (result.largest(1, head) == 0) == (head % 3 == head // 2)
-    assert comparison.mixing(worked.block(), 0, "kv_order").largest(0, 1) == 0.0
+    assert mixing.MISTAKES["kv_order"](At(worked.block())).largest(0, 1) == 0.0
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -158,7 +157,7 @@ def test_facts_are_those_of_the_matrices(source: str) -> None:
     trace = SOURCES[source]()
     for layer, batch, head in heads_of(trace):
         weights, v = arrays(trace, layer, batch, head)
-        facts = observe.mixing(trace, layer, batch, head)
+        facts = mixing.facts(At(trace, layer, batch, head))
         assert facts.last == len(weights) - 1
         assert weights[-1, facts.heaviest] == facts.weight == weights[-1].max()
         assert facts.heaviest_places == (weights[-1] == facts.weight).sum()
@@ -172,17 +171,17 @@ def test_facts_are_those_of_the_matrices(source: str) -> None:
 
 def test_edited_weights_that_are_no_average_are_noticed() -> None:
     trace = worked.single_head().edited({"blocks.0.weights": {(0, 0, 1, 2): 3.0}})
-    facts = observe.mixing(trace, 0, 0, 0)
+    facts = mixing.facts(At(trace))
     assert facts.broken == [1]
     assert not facts.between
-    assert not observe.mixing(worked.single_head().edited({"blocks.0.context": {(0, 0, 0, 0): 9.0}}), 0, 0, 0).between
+    assert not mixing.facts(At(worked.single_head().edited({"blocks.0.context": {(0, 0, 0, 0): 9.0}}))).between
 
 
 def test_a_row_that_may_read_nothing_is_no_broken_row() -> None:
     mask = ops.causal_mask(3)[None, None].clone()
     mask[..., 0, :] = -math.inf
     trace = worked.single_head().with_mask(mask)
-    facts = observe.mixing(trace, 0, 0, 0)
+    facts = mixing.facts(At(trace))
     assert (facts.broken, facts.between) == ([], True)
 
 
@@ -194,11 +193,11 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
     context = weights @ v
     asked = set()
     for number in range(context.size):
-        question = questions.mixing_question(trace, 0, 0, head, number)
+        question = mixing.ask(At(trace, head=head), number)
         exact = context[question.row, question.column]
         assert (question.kind, question.answer) == ("value", pytest.approx(exact, abs=2e-6))
-        assert questions.judge_mixing(trace, 0, 0, head, question, exact, 3) == "right"
-        assert questions.judge_mixing(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
+        assert mixing.judge(At(trace, head=head), question, exact, 3) == "right"
+        assert mixing.judge(At(trace, head=head), question, exact + 77, 3) == "wrong"
         asked.add((question.row, question.column))
     assert len(asked) == context.size
 
@@ -206,10 +205,10 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
 def test_many_tokens_are_asked_for_the_heaviest_key() -> None:
     trace = toy(ToySizes(1, 12, 8, 2, 2, 4, 9, 1), 3)
     for number in range(12):
-        question = questions.mixing_question(trace, 0, 0, 1, number)
+        question = mixing.ask(At(trace, head=1), number)
         row = trace["blocks.0.weights"][0, 1, question.row].tolist()
         assert question.kind == "largest"
-        verdicts = [questions.judge_mixing(trace, 0, 0, 1, question, key, 3) for key in range(1, 13)]
+        verdicts = [mixing.judge(At(trace, head=1), question, key, 3) for key in range(1, 13)]
         assert verdicts == ["right" if row[key] == max(row) else "wrong" for key in range(12)]
 
 
@@ -219,9 +218,9 @@ def test_many_tokens_are_asked_for_the_heaviest_key() -> None:
 def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None:
     """AV[3,2] = 1.576 of D0 §6.7; the column of V is 1, 1, 2; Aᵀ would give .503 + .401 + 2 × .576."""
     trace = worked.single_head()
-    question = questions.mixing_question(trace, 0, 0, 0, 1)
+    question = mixing.ask(At(trace), 1)
     assert (question.row, question.column) == (2, 1)
-    assert questions.judge_mixing(trace, 0, 0, 0, question, answer, 3) == verdict
+    assert mixing.judge(At(trace), question, answer, 3) == verdict
 
 
 def empty_row() -> Trace:
@@ -241,7 +240,7 @@ PROGRAMS = TRACES | {
 def test_the_program_gives_the_blends(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        program = programs.attention(trace, layer)
+        program = mixing.program(At(trace, layer))
         assert max(map(len, program.code.splitlines())) <= 140
         result = run(program, tmp_path, monkeypatch)
         expected = trace[f"blocks.{layer}.context"]

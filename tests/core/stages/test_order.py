@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from core import worked
 from core.errors import UnknownOption
-from core.stages.order import practice, reorder
-from core.stages.order import programs as order_programs
+from core.stage import At
+from core.stages import order
+from core.stages.order import reorder
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core import reference
@@ -145,19 +146,40 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 @given(st.permutations(range(4)), st.integers(0, 7))
 def test_questions_about_rows(chosen: list[int], number: int) -> None:
-    asked = practice.question(chosen, number)
+    at = At(worked.block())
+    asked = order.ask(at, number, order=chosen)
     assert chosen[int(asked.answer) - 1] == asked.row
-    assert practice.judge(chosen, asked, asked.answer) == "right"
+    assert order.judge(at, asked, asked.answer, 3, order=chosen) == "right"
     if chosen[asked.row] + 1 != asked.answer:
-        assert practice.judge(chosen, asked, chosen[asked.row] + 1) == "inverse"
-    assert practice.judge(chosen, asked, 99) == "wrong"
+        assert order.judge(at, asked, chosen[asked.row] + 1, 3, order=chosen) == "inverse"
+    assert order.judge(at, asked, 99, 3, order=chosen) == "wrong"
 
 
 def test_a_row_counted_from_zero() -> None:
-    asked = practice.question([2, 0, 1], 0)
+    at = At(worked.word_order())
+    asked = order.ask(at, 0)
     assert (asked.row, asked.answer) == (0, 2)
-    assert practice.judge([2, 0, 1], asked, 1) == "from_zero"
-    assert practice.judge([2, 0, 1], asked, 3) == "inverse"
+    assert order.judge(at, asked, 1, 3) == "from_zero"
+    assert order.judge(at, asked, 3, 3) == "inverse"
+
+
+def test_what_is_taken_for_the_right_order() -> None:
+    trace = worked.word_order()
+    found = order.facts(At(trace))
+    assert found.order == (2, 0, 1)
+    assert torch.equal(found.reordered[0], trace["embedding"][[2, 0, 1]])
+    assert torch.equal(found.gap, found.found - found.expected)
+    before = found.before["blocks.0.attn_out"]
+    assert torch.equal(found.original, before)
+    invariant, inverse = (order.MISTAKES[kind](At(trace)) for kind in ("invariant", "inverse"))
+    assert invariant.wrong is not None
+    assert inverse.wrong is not None
+    assert torch.equal(invariant.wrong, before)
+    assert torch.equal(inverse.wrong, before[:, [1, 2, 0]])
+    assert invariant.largest(0, 0) == pytest.approx(found.unmoved)
+    swapped = order.MISTAKES["inverse"](At(trace), order=[1, 0, 2])
+    assert swapped.largest(0, 0) < 1e-5  # a swap is its own inverse
+    assert set(order.MISTAKES) == {"invariant", "inverse"}
 
 
 @pytest.mark.parametrize("mask", reorder.MASKS)
@@ -170,5 +192,6 @@ def test_the_program_gives_the_pages_numbers(
         for positions in reorder.possible(trace, layer):
             chosen = [*range(1, trace[f"blocks.{layer}.in"].shape[1]), 0]
             found = reorder.reorder(trace, layer, chosen, mask=mask, positions=positions)
-            result = run(order_programs.order(found, mask), tmp_path, monkeypatch)
+            program = order.program(At(trace, layer), order=chosen, mask=mask, positions=positions)
+            result = run(program, tmp_path, monkeypatch)
             torch.testing.assert_close(result.float(), found.found, atol=1e-5, rtol=1e-4)

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from core import comparison, layouts, observe, programs, questions, worked
+from core import layouts, worked
 from core.config import ModelConfig
-from core.errors import ShapeError, UnknownOption
+from core.errors import ShapeError
+from core.stage import At
+from core.stages import projections
+from core.stages.projections import fused
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core.test_snippets import TRACES, run
@@ -38,13 +41,13 @@ def test_separate_merged_and_fused_give_the_same_numbers(source: str) -> None:
     trace = SOURCES[source]()
     config = trace.config
     for layer in range(config.layers):
-        found = layouts.compare(trace, layer)
+        found = fused.compare(At(trace, layer))
         assert [(row.kind, row.products) for row in found.rows] == [
             ("separate", config.heads + 2 * config.kv_heads), ("merged", 3), ("fused", 1)]
-        fused = layouts.unfuse(found.product, config.heads, config.kv_heads)
+        cut = fused.unfuse(found.product, config.heads, config.kv_heads)
         matrices, biases = layouts.weights_of(trace, layer)
         x = trace[trace.attention_input(layer)]
-        for letter, whole in zip("qkv", fused, strict=True):
+        for letter, whole in zip("qkv", cut, strict=True):
             exact = by_hand(trace, layer, letter)
             w, b = getattr(matrices, letter), getattr(biases, letter)
             for made in (whole, trace[f"blocks.{layer}.{letter}"], layouts.separate(x, w, b, exact.shape[1])):
@@ -58,19 +61,19 @@ def test_separate_merged_and_fused_give_the_same_numbers(source: str) -> None:
 
 def test_the_square_case_is_d_by_three_d() -> None:
     """D0 §5.3 and D1 §5.3."""
-    found = layouts.compare(toy(ToySizes(width=8, heads=2, kv_heads=2), 0), 0)
+    found = fused.compare(At(toy(ToySizes(width=8, heads=2, kv_heads=2), 0)))
     assert found.fused.shape == (8, 24)
     assert [row.columns for row in found.rows] == [(4, 4), (8, 8), (24, 24)]
 
 
 def test_an_edit_of_q_is_no_difference_between_layouts() -> None:
     trace = worked.block().edited({"blocks.0.q": {(0, 0, 1, 0): 50.0}, "blocks.0.k_proj": {(0, 1, 1): -50.0}})
-    assert max(row.difference for row in layouts.compare(trace, 0).rows) < 1e-5
+    assert max(row.difference for row in fused.compare(At(trace)).rows) < 1e-5
 
 
 def test_columns_that_do_not_divide_are_refused() -> None:
     with pytest.raises(ShapeError):
-        layouts.unfuse(torch.zeros(1, 2, 10), 2, 1)
+        fused.unfuse(torch.zeros(1, 2, 10), 2, 1)
 
 
 def from_x(x: list[list[float]], w: torch.Tensor, heads: int, kv_heads: int) -> Trace:
@@ -87,7 +90,7 @@ def test_a_square_matrix_hides_the_transpose() -> None:
     """Case A5: xW = [31, 42], the same array in a linear layer [21, 43]."""
     trace = from_x([[1.0, 10.0]], torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 1)
     for letter in "qkv":
-        result = comparison.projections(trace, 0, letter, "transposed")
+        result = projections.MISTAKES["transposed"](At(trace), letter=letter)
         assert result.wrong is not None
         assert result.right[0, 0].tolist() == [[31.0, 42.0]]
         assert result.wrong[0, 0].tolist() == [[21.0, 43.0]]
@@ -95,7 +98,7 @@ def test_a_square_matrix_hides_the_transpose() -> None:
 
 
 def test_a_matrix_that_is_not_square_shows_the_transpose_at_once() -> None:
-    result = comparison.projections(worked.block(1), 0, "k", "transposed")
+    result = projections.MISTAKES["transposed"](At(worked.block(1)), letter="k")
     assert (result.wrong, result.difference) == (None, None)
     with pytest.raises(RuntimeError) as caught:
         torch.ones(4, 4) @ torch.ones(4, 2).mT
@@ -110,7 +113,7 @@ def test_a_fused_matrix_stored_head_by_head_and_cut_in_three() -> None:
     one = {letter: trace[f"blocks.0.{letter}"][0] for letter in "qkv"}  # (2, T, 1)
     wrong = {"q": (one["q"][0], one["k"][0]), "k": (one["v"][0], one["q"][1]), "v": (one["k"][1], one["v"][1])}
     for letter, heads in wrong.items():
-        result = comparison.projections(trace, 0, letter, "fused_order")
+        result = projections.MISTAKES["fused_order"](At(trace), letter=letter)
         assert result.wrong is not None
         assert torch.equal(result.right[0], one[letter])
         assert torch.equal(result.wrong[0], torch.stack(heads))
@@ -120,12 +123,10 @@ def test_a_fused_matrix_stored_head_by_head_and_cut_in_three() -> None:
 def test_a_projection_kept_from_before_no_longer_belongs_to_the_input(source: str) -> None:
     trace = SOURCES[source]()
     for letter in "qkv":
-        result = comparison.projections(trace, 0, letter, "stale")
+        result = projections.MISTAKES["stale"](At(trace), letter=letter)
         assert result.wrong is not None
         assert torch.equal(result.wrong, trace[f"blocks.0.{letter}"])
         np.testing.assert_allclose(result.right.double().numpy(), by_hand(trace, 0, letter)[:, :, ::-1], atol=2e-6)
-    with pytest.raises(UnknownOption):
-        comparison.projections(trace, 0, "q", "reversed")
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -134,7 +135,7 @@ def test_an_edit_of_x_moves_its_row_of_q_k_and_v_and_no_parameter(source: str) -
     x = trace.attention_input(0)
     width = trace.config.width
     moved = trace.edited({x: {(0, 1, d): float(trace[x][0, 1, d]) + 1.5 + d for d in range(width)}})
-    parts = {part.name.rsplit(".", 1)[-1]: part for part in observe.projection_parts(moved, 0, 0, 0)}
+    parts = {part.name.rsplit(".", 1)[-1]: part for part in projections.parts(At(moved))}
     assert parts.pop(x.rsplit(".", 1)[-1]).changed == width
     for name, part in parts.items():
         if part.parameter:
@@ -145,13 +146,13 @@ def test_an_edit_of_x_moves_its_row_of_q_k_and_v_and_no_parameter(source: str) -
             places = np.argwhere(before != after)
             assert part.changed == len(places) > 0
             assert set(places[:, 0]) == {1}
-    assert all(part.changed == 0 for part in observe.projection_parts(trace, 0, 0, 0))
+    assert all(part.changed == 0 for part in projections.parts(At(trace)))
 
 
 def test_an_edit_of_wk_moves_k_alone_and_only_that_head() -> None:
     trace = toy(GROUPED, 1).edited({"blocks.0.wk": {(3, 2): 4.0}})  # the first column of the second KV head
     for head in range(6):
-        parts = {part.name[9:]: part.changed for part in observe.projection_parts(trace, 0, 0, head)}
+        parts = {part.name[9:]: part.changed for part in projections.parts(At(trace, head=head))}
         assert {name for name, changed in parts.items() if changed} == ({"wk", "k"} if head // 2 == 1 else set())
     assert torch.equal(trace.unedited()["blocks.0.k"], toy(GROUPED, 1)["blocks.0.k"])
     assert not trace.unedited().edits
@@ -159,11 +160,11 @@ def test_an_edit_of_wk_moves_k_alone_and_only_that_head() -> None:
 
 def test_facts_about_the_first_example() -> None:
     """WQ is the identity, so Q = X; K and V are others (D0 §6)."""
-    facts = observe.projections(worked.single_head(), 0, 0, 0)
+    facts = projections.facts(At(worked.single_head()))
     assert (facts.identity, facts.same, facts.group) == (["q"], [], 1)
     equal = worked.single_head().edited({"blocks.0.wk": {(1, 0): 0.0}})
-    assert observe.projections(equal, 0, 0, 0)[:2] == (["q", "k"], [("q", "k")])
-    assert observe.projections(worked.block(1), 0, 0, 1)[2:] == (0, 2)
+    assert projections.facts(At(equal))[:2] == (["q", "k"], [("q", "k")])
+    assert projections.facts(At(worked.block(1), head=1))[2:] == (0, 2)
 
 
 def test_a_bias_leaves_every_other_number_of_the_toy_alone() -> None:
@@ -184,12 +185,12 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
     head = trace.config.heads - 1
     asked = set()
     for number in range(40):
-        question = questions.projection_question(trace, 0, 0, head, number)
+        question = projections.ask(At(trace, head=head), number)
         place = head if question.of == "q" else head // trace.config.group
         exact = by_hand(trace, 0, question.of)[0, place, question.row, question.column]
         assert question.answer == pytest.approx(exact, abs=1e-6)
-        assert questions.judge_projection(trace, 0, 0, head, question, exact, 3) == "right"
-        assert questions.judge_projection(trace, 0, 0, head, question, exact + 77, 3) == "wrong"
+        assert projections.judge(At(trace, head=head), question, exact, 3) == "right"
+        assert projections.judge(At(trace, head=head), question, exact + 77, 3) == "wrong"
         asked.add((question.of, question.row, question.column))
     assert {letter for letter, _, _ in asked} == set("qkv")
     assert len(asked) >= 6
@@ -197,9 +198,9 @@ def test_every_question_has_the_answer_that_stands_in_the_matrix(source: str) ->
 
 def test_a_wide_x_is_asked_for_the_size_of_the_matrix() -> None:
     trace = toy(GROUPED, 1)
-    question = questions.projection_question(trace, 0, 0, 4, 0)
+    question = projections.ask(At(trace, head=4), 0)
     assert (question.kind, question.answer) == ("numbers", 24.0)
-    verdicts = [questions.judge_projection(trace, 0, 0, 4, question, answer, 3) for answer in (24, 72, 12)]
+    verdicts = [projections.judge(At(trace, head=4), question, answer, 3) for answer in (24, 72, 12)]
     assert verdicts == ["right", "all_heads", "wrong"]
 
 
@@ -207,20 +208,20 @@ def test_a_wide_x_is_asked_for_the_size_of_the_matrix() -> None:
     (2.0, "right"), (1.0, "other_role"), (1.9999, "right"), (-2.0, "sign"), (2.01, "close"), (9.0, "wrong")])
 def test_a_wrong_answer_is_told_by_its_slip(answer: float, verdict: str) -> None:
     trace = worked.single_head()  # K[3,1] = 2, Q[3,1] = V[3,1] = 1
-    question = questions.projection_question(trace, 0, 0, 0, 0)
+    question = projections.ask(At(trace), 0)
     assert (question.of, question.row, question.column) == ("k", 2, 0)
-    assert questions.judge_projection(trace, 0, 0, 0, question, answer, 3) == verdict
+    assert projections.judge(At(trace), question, answer, 3) == verdict
 
 
 def test_the_transpose_and_a_forgotten_bias_are_named() -> None:
     trace = from_x([[1.0, 10.0]], torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 1).edited(
         {"blocks.0.wv": {(0, 0): 7.0}, "blocks.0.wq": {(0, 0): 8.0}})
-    question = questions.projection_question(trace, 0, 0, 0, 0)
-    assert questions.judge_projection(trace, 0, 0, 0, question, 21.0, 3) == "transposed"
+    question = projections.ask(At(trace), 0)
+    assert projections.judge(At(trace), question, 21.0, 3) == "transposed"
     biased = toy(ToySizes(1, 3, 6, 3, 1, 4, 5, 1), 3, bias=True)
-    question = questions.projection_question(biased, 0, 0, 2, 0)
+    question = projections.ask(At(biased, head=2), 0)
     without = question.answer - float(biased["blocks.0.bk"][question.column])
-    assert questions.judge_projection(biased, 0, 0, 2, question, without, 3) == "no_bias"
+    assert projections.judge(At(biased, head=2), question, without, 3) == "no_bias"
 
 
 PROGRAMS = TRACES | {
@@ -233,7 +234,7 @@ PROGRAMS = TRACES | {
 def test_the_program_gives_q_k_and_v(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        program = programs.projections(trace, layer)
+        program = projections.program(At(trace, layer))
         assert max(map(len, program.code.splitlines())) <= 140
         result = run(program, tmp_path, monkeypatch)
         expected = torch.cat([trace[f"blocks.{layer}.{letter}"] for letter in "qkv"], dim=1)

@@ -9,8 +9,6 @@ import pytest
 import torch
 
 from core import rope, worked
-from core.errors import UnknownOption
-from core.stages.order import practice, reorder
 from core.stages.rope import meetings, rotation, scaling
 from core.stages.rope.rotation import Rope
 from core.toy import ToySizes, toy
@@ -108,22 +106,3 @@ def test_offered_bases_make_sound_angles() -> None:
         assert theta[0] == 1
         assert theta[-1] == pytest.approx(base ** (-6 / 8))
     assert 2 * math.pi * 10 < rotation.FARTHEST  # the second hand comes round, the third is seen to turn
-
-
-def test_what_is_taken_for_the_right_order() -> None:
-    trace = worked.word_order()
-    found = reorder.reorder(trace, 0, reorder.opening(3))
-    assert found.order == (2, 0, 1)
-    assert torch.equal(found.reordered[0], trace["embedding"][[2, 0, 1]])
-    assert torch.equal(found.gap, found.found - found.expected)
-    before = found.before["blocks.0.attn_out"]
-    invariant, inverse = (practice.mistake(found, kind) for kind in practice.KINDS)
-    assert invariant.wrong is not None
-    assert inverse.wrong is not None
-    assert torch.equal(invariant.wrong, before)
-    assert torch.equal(inverse.wrong, before[:, [1, 2, 0]])
-    assert invariant.largest(0, 0) == pytest.approx(found.unmoved)
-    swapped = practice.mistake(reorder.reorder(trace, 0, [1, 0, 2]), "inverse")
-    assert swapped.largest(0, 0) < 1e-5  # a swap is its own inverse
-    with pytest.raises(UnknownOption):
-        practice.mistake(found, "sorted")

@@ -17,8 +17,9 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from core import rope, worked
 from core.errors import ShapeError, UnknownOption
-from core.stages.rope import practice, rotation, scaling
-from core.stages.rope import programs as rope_programs
+from core.stage import At
+from core.stages import rope as stage
+from core.stages.rope import rotation, scaling
 from core.stages.rope.rotation import Rope
 from core.toy import ToySizes, toy
 from core.trace import Trace
@@ -140,7 +141,7 @@ def test_permuted_matrices_give_the_same_scores_in_the_other_pairing(kind: str) 
 
 
 def test_a_head_of_two_has_one_pair_whatever_it_is_called() -> None:
-    result = practice.mistake(worked.word_order("rope"), 0, "mixed")
+    result = stage.MISTAKES["mixed"](At(worked.word_order("rope")))
     assert result.largest(0, 0) == 0
 
 
@@ -162,14 +163,14 @@ def test_mistakes_of_rotation(kind: str) -> None:
     stuck[:, -1] = 0
     other = "half" if config.rope_pairing == "adjacent" else "adjacent"
     for name, expected in (("restart", scores(stuck, config.rope_pairing)), ("mixed", scores(positions, other))):
-        result = practice.mistake(trace, 0, name)
+        result = stage.MISTAKES[name](At(trace))
         assert result.wrong is not None
         np.testing.assert_allclose(result.wrong.numpy(), expected, atol=2e-5)
         assert torch.equal(result.right, trace["blocks.0.scores"])
     v = reference.rotate_all(trace["blocks.0.v"].double().numpy(), positions, theta, config.rope_pairing)
     weights = trace["blocks.0.weights"].double().numpy()
     context = np.stack([weights[:, h] @ v[:, h // config.group] for h in range(config.heads)], axis=1)
-    result = practice.mistake(trace, 0, "value")
+    result = stage.MISTAKES["value"](At(trace))
     assert result.wrong is not None
     np.testing.assert_allclose(result.wrong.numpy(), context, atol=1e-5)
     assert result.largest(0, 0) > 1e-3
@@ -177,15 +178,13 @@ def test_mistakes_of_rotation(kind: str) -> None:
 
 def test_mistakes_that_cannot_be_made_are_refused() -> None:
     with pytest.raises(UnknownOption):
-        practice.mistake(TOY, 0, "reversed")
-    with pytest.raises(UnknownOption):
-        practice.mistake(worked.block(), 0, "value")
+        stage.MISTAKES["value"](At(worked.block()))
 
 
 @pytest.mark.parametrize("kind", TRACES)
 def test_with_a_cache_the_position_goes_on(kind: str) -> None:
     trace = TRACES[kind]()
-    found = practice.decoded(trace, 0)
+    found = stage.decoded(At(trace))
     assert torch.equal(found.position, trace["positions"][:, -1])
     assert found.difference < 1e-5
     torch.testing.assert_close(found.row, trace["blocks.0.scores"][:, :, -1], atol=1e-5, rtol=1e-5)
@@ -199,9 +198,9 @@ def test_a_query_stuck_at_zero() -> None:
     trace = Trace(config=config, given={
         "blocks.0.q": q.expand(1, 1, 4, 4), "blocks.0.k": k.expand(1, 1, 4, 4), "blocks.0.v": k.expand(1, 1, 4, 4),
         "positions": torch.arange(4)[None], "mask": torch.zeros(1, 1, 4, 4)})
-    found = practice.decoded(trace, 0)
+    found = stage.decoded(At(trace))
     assert found.row[0, 0].tolist() == pytest.approx([-1.61558, -3.456429, 6.887815, 20], abs=1e-5)
-    wrong = practice.mistake(trace, 0, "restart").wrong
+    wrong = stage.MISTAKES["restart"](At(trace)).wrong
     assert wrong is not None
     assert wrong[0, 0, -1].tolist() == pytest.approx([20, 23.917231, 15.129493, 20], abs=1e-5)
     assert found.stuck[0, 0, :3].tolist() == pytest.approx([20, 23.917231, 15.129493], abs=1e-5)
@@ -251,7 +250,7 @@ def test_linear_divides_all_and_ntk_from_the_slow_end() -> None:
 @pytest.mark.parametrize("kind", TRACES)
 def test_facts_about_rotation(kind: str) -> None:
     trace = TRACES[kind]()
-    found = practice.facts(trace, 0, 0)
+    found = stage.facts(At(trace))
     theta = reference.thetas(trace.config.rotary_dim, trace.config.rope_base, trace.config.rope_scaling)
     positions = trace["positions"][0].tolist()
     assert found.pairs == len(theta)
@@ -264,17 +263,17 @@ def test_facts_about_rotation(kind: str) -> None:
 
 
 def test_questions_about_angles() -> None:
-    how, positions = EIGHT, [3, 8, 13, 18]
+    at, positions = At(worked.rope_pairs()), [3, 8, 13, 18]
     for number in range(16):
-        asked = practice.question(how, positions, number)
+        asked = stage.ask(at, number)
         assert asked.answer == pytest.approx(asked.row * 10.0 ** -asked.column)
         assert asked.row in positions
-        assert practice.judge(how, asked, round(asked.answer, 3), 3) == "right"
-    first = practice.question(how, positions, 0)
+        assert stage.judge(at, asked, round(asked.answer, 3), 3) == "right"
+    first = stage.ask(at, 0)
     assert (first.row, first.column) == (8, 1)
     for answer, verdict in ((math.degrees(.8), "degrees"), (.9, "from_one"), (8 * 10000 ** (-1 / 8), "half_exponent"),
                             (.805, "close"), (5.0, "wrong")):
-        assert practice.judge(how, first, answer, 3) == verdict
+        assert stage.judge(at, first, answer, 3) == verdict
 
 
 PROGRAMS: dict[str, Callable[[], Trace]] = {
@@ -286,5 +285,5 @@ PROGRAMS: dict[str, Callable[[], Trace]] = {
 def test_the_program_gives_the_pages_numbers(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = PROGRAMS[kind]()
     for layer in range(trace.config.layers):
-        result = run(rope_programs.rope(trace, layer), tmp_path, monkeypatch)
+        result = run(stage.program(At(trace, layer)), tmp_path, monkeypatch)
         torch.testing.assert_close(result.float(), trace[f"blocks.{layer}.scores"], atol=1e-5, rtol=1e-5)

@@ -12,9 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import ops, snippets_heads, worked
+from core import ops, worked
 from core.errors import Indivisible, UnknownOption
-from core.stages.sharing import practice, shared
+from core.stage import At
+from core.stages import sharing
+from core.stages.sharing import shared
 from core.toy import ToySizes, toy
 from core.trace import Trace
 from tests.core import reference
@@ -158,63 +160,66 @@ def test_one_k_does_not_make_heads_equal(seed: int) -> None:
 
 def test_the_wrong_order_of_copies() -> None:
     """D3: four query heads, two KV heads with values 10 and 20."""
-    found = practice.order(4, 2)
+    found = sharing.copies(4, 2)
     values = torch.tensor([10, 20])
     assert values[list(found.right)].tolist() == [10, 10, 20, 20]
     assert values[list(found.tiled)].tolist() == [10, 20, 10, 20]
     assert found.wrong == (1, 2)
     for count in (1, 4):
-        assert practice.order(4, count).wrong == ()
+        assert sharing.copies(4, count).wrong == ()
 
 
 def test_the_wrong_order_gives_heads_the_values_of_others() -> None:
-    result = practice.tiled(TOY, 0)
+    result = sharing.MISTAKES["tiled"](At(TOY))
     assert result.wrong is not None
     q, k, v = (TOY[f"blocks.0.{name}"].double().numpy() for name in ("q_rot", "k_rot", "v"))
     visible = np.tril(np.ones((2, 5, 5), dtype=bool))
     order = [0, 1, 0, 1, 0, 1]
     expected = reference.attention(q, k[:, order], v[:, order], visible)["context"]
     np.testing.assert_allclose(result.wrong.numpy(), expected, atol=1e-6)
-    wrong = practice.order(6, 2).wrong
+    wrong = sharing.copies(6, 2).wrong
     assert [h for h in range(6) if result.largest(0, h) > 1e-4] == list(wrong)
-    assert practice.tiled(worked.block(), 0).largest(0, 0) == 0
+    assert sharing.MISTAKES["tiled"](At(worked.block())).largest(0, 0) == 0
 
 
 def test_facts_about_sharing() -> None:
-    found = practice.facts(TOY, 0, 1, 4)
+    found = sharing.facts(At(TOY, 0, 1, 4))
     weights = TOY["blocks.0.weights"][1].numpy()
     gaps = {(a, b): np.abs(weights[a] - weights[b]).max() for a, b in ((3, 4), (3, 5), (4, 5))}
     assert (found.kv_head, found.readers) == (1, (3, 4, 5))
     assert found.furthest == max(gaps, key=gaps.__getitem__)
     assert found.apart == pytest.approx(max(gaps.values()))
     assert (found.numbers, found.of) == (2 * 2 * 2, 2 * 6 * 2)
-    alone = practice.facts(worked.block(), 0, 0, 1)
+    alone = sharing.facts(At(worked.block(), head=1))
     assert (alone.readers, alone.furthest, alone.apart) == ((1,), None, 0.0)
 
 
 def test_questions_about_kv_heads() -> None:
+    def layer(kv_heads: int) -> At:
+        return At(toy(ToySizes(batch=1, tokens=2, width=16, heads=8, kv_heads=kv_heads, layers=1), 1))
+
     for number in range(8):
-        asked = practice.question(8, 2, number)
+        asked = sharing.ask(layer(2), number)
         assert asked.answer == asked.row // 4 + 1
-        assert practice.judge(8, 2, asked, asked.answer) == "right"
-        assert practice.judge(8, 2, asked, 5) == "wrong"
-    first = practice.question(8, 4, 0)
+        assert sharing.judge(layer(2), asked, asked.answer, 3) == "right"
+        assert sharing.judge(layer(2), asked, 5, 3) == "wrong"
+    first = sharing.ask(layer(4), 0)
     assert (first.row, first.answer) == (4, 3)
-    assert practice.judge(8, 4, first, 1) == "tiled"
-    assert practice.judge(8, 4, first, 2) == "from_zero"
+    assert sharing.judge(layer(4), first, 1, 3) == "tiled"
+    assert sharing.judge(layer(4), first, 2, 3) == "from_zero"
 
 
 def test_the_program_follows_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edited = TOY.edited({"blocks.1.weights": {(0, 3, 2, 1): 0.9}})
-    result = run(snippets_heads.sharing(edited, 1), tmp_path, monkeypatch)
+    result = run(sharing.program(At(edited, 1)), tmp_path, monkeypatch)
     torch.testing.assert_close(result, edited["blocks.1.context"], atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", TRACES)
 def test_the_program_gives_the_pages_numbers(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = TRACES[kind]()
-    result = run(snippets_heads.sharing(trace, 0), tmp_path, monkeypatch)
+    result = run(sharing.program(At(trace, 0)), tmp_path, monkeypatch)
     torch.testing.assert_close(result, trace["blocks.0.context"], atol=1e-5, rtol=1e-5)
     fewer = shared.share(trace, 0, 1).trace
-    result = run(snippets_heads.sharing(fewer, 0), tmp_path, monkeypatch)
+    result = run(sharing.program(At(fewer, 0)), tmp_path, monkeypatch)
     torch.testing.assert_close(result, fewer["blocks.0.context"], atol=1e-5, rtol=1e-5)

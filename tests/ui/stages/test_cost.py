@@ -20,7 +20,6 @@ from core.toy import ToySizes, toy
 from tests.ui.on_page import arrived, everything, messages, opened
 from tests.waiting import until
 from ui.shell.numbers import format_bytes, percent, quantity
-from ui.shell.theme import format_bytes, percent, quantity
 from ui.stages.cost import measured, tables
 from ui.stages.cost.measured import Measured, Measurement
 

@@ -14,7 +14,7 @@ from core.toy import ToySizes, toy
 from core.trace import Trace
 from ui.equation import Cos, Frame, Rotate, Rule, Sin, build_payload
 from ui.equation.views import View
-from ui.stages import rope as rope_views
+from ui.stages.rope import frames as rope_frames
 
 TOY = toy(ToySizes(batch=2, tokens=5, width=24, heads=6, kv_heads=2, ffn_width=4, vocab=7, layers=2), 1)
 PARTIAL = rotation.under(worked.rope_pairs(), 0, Rope(4, pairing="half"))
@@ -35,7 +35,7 @@ def sent(frames: list[Frame], rules: list[Rule]) -> dict[str, object]:
 def test_the_frames_and_their_rule_give_the_turned_rows(
     trace: Trace, layer: int, batch: int, head: int, letter: str,
 ) -> None:
-    frames, rules = rope_views.turned(view(trace, layer, batch, head), letter)
+    frames, rules = rope_frames.rotated(view(trace, layer, batch, head), letter)
     before, cos, sin, after = (frame.values.astype(np.float64) for frame in frames)
     rule = rules[-1]
     assert isinstance(rule, Rotate)
@@ -52,13 +52,13 @@ def test_the_frames_and_their_rule_give_the_turned_rows(
 
 
 def test_labels_name_the_pair_of_every_dimension() -> None:
-    assert rope_views.dimension_labels(view(worked.rope_pairs())) == ["1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b"]
-    assert rope_views.dimension_labels(view(worked.rope_pairs("half"))) == [
+    assert rope_frames.dimension_labels(view(worked.rope_pairs())) == ["1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b"]
+    assert rope_frames.dimension_labels(view(worked.rope_pairs("half"))) == [
         "1a", "2a", "3a", "4a", "1b", "2b", "3b", "4b"]
-    assert rope_views.dimension_labels(view(PARTIAL)) == ["1a", "2a", "1b", "2b", "·", "·", "·", "·"]
+    assert rope_frames.dimension_labels(view(PARTIAL)) == ["1a", "2a", "1b", "2b", "·", "·", "·", "·"]
 
 
 def test_a_rotation_of_frames_that_are_not_there_is_refused() -> None:
-    frames, rules = rope_views.turned(view(worked.rope_pairs()), "q")
+    frames, rules = rope_frames.rotated(view(worked.rope_pairs()), "q")
     with pytest.raises(ValueError, match="sin"):
         sent([frame for frame in frames if frame.id != "sin"], [rules[0], rules[-1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,3 @@ def _shades(values: npt.NDArray[np.float32]) -> str:
 
 def _nothing() -> None:
     """A state without a callback would not be reported."""
-
-
-def by_head(weights: Sequence[npt.NDArray[np.float32]]) -> dict[str, npt.NDArray[np.float32]]:
-    """Matrices of heads under the labels h1, h2, …"""
-    return {f"h{head + 1}": values for head, values in enumerate(weights)}

@@ -31,6 +31,7 @@ function newState(root, parent) {
     ui: {},
     lit: [],
     edits: {},
+    calls: [],
     pending: [],
     seq: Date.now(), // above that of any equation that stood here before
     sentPins: [],
@@ -60,7 +61,15 @@ function mount(parentElement) {
   s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
-  const dock = make("div", "dock", root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
+  buildDock(s);
+  buildControls(s);
+  listen(s);
+  return s;
+}
+
+/** @param {State} s */
+function buildDock(s) {
+  const dock = make("div", "dock", s.root), box = make("div", "dock-text", dock), side = make("div", "dock-side", dock);
   box.setAttribute("role", "status");
   s.dock = {
     box,
@@ -76,7 +85,11 @@ function mount(parentElement) {
     }),
   };
   s.dock.alert.setAttribute("role", "alert");
-  const bar = make("div", "bar", root), steps = make("div", "steps", bar), files = make("div", "files", bar);
+}
+
+/** @param {State} s */
+function buildControls(s) {
+  const bar = make("div", "bar", s.root), steps = make("div", "steps", bar), files = make("div", "files", bar);
   s.controls = /** @type {State["controls"]} */ (/** @type {unknown} */ ({ steps, files }));
   for (const node of [steps, files]) node.setAttribute("role", "group");
   const acts = {
@@ -103,8 +116,6 @@ function mount(parentElement) {
     drawControls(s);
   });
   s.controls.svg = button(files, "quiet", () => saveSvg(s));
-  listen(s);
-  return s;
 }
 
 /**
@@ -168,13 +179,29 @@ function themeOf(s) {
   s.root.classList.toggle("dark", 0.2126 * r + 0.7152 * g + 0.0722 * b > 128); // light text: a dark page
 }
 
-/** @type {WeakMap<any, State>} */
+/** @type {WeakMap<Mounted["parentElement"], State>} */
 const STATES = new WeakMap();
+const CALLS_KEPT = 8; // more are never under way at once
 
-/** @param {Mounted} mounted */
-function draw({ data, parentElement, setStateValue }) {
+/**
+ * A call of Streamlit's: new data for an equation, or its first.
+ * @param {Mounted} call
+ */
+function draw(call) {
+  const { parentElement } = call;
   let s = STATES.get(parentElement);
   if (!s) STATES.set(parentElement, s = mount(parentElement));
+  s.calls = [...s.calls.slice(-CALLS_KEPT), call];
+  show(s, call);
+  return () => end(s, call);
+}
+
+/**
+ * What a call brought, on screen.
+ * @param {State} s
+ * @param {Mounted} call
+ */
+function show(s, { data, setStateValue }) {
   s.send = setStateValue;
   takeData(s, data);
   takeWindow(s);
@@ -185,14 +212,32 @@ function draw({ data, parentElement, setStateValue }) {
   drawWiring(s);
   refit(s);
   drawControls(s);
-  return () => {
-    s.observer.disconnect();
-    document.removeEventListener("keydown", s.onEscape);
-    document.fonts.removeEventListener("loadingdone", s.onFonts);
-    removeEventListener("resize", s.onHeight);
-    stopPlaying(s);
-    STATES.delete(parentElement);
-  };
+}
+
+/**
+ * Streamlit ends a call when its equation leaves the page. It also ends one that was overtaken: newer data came while the
+ * module of the older was still loading, and then either may be called first, so that the older stands on screen.
+ * @param {State} s
+ * @param {Mounted} call
+ */
+function end(s, call) {
+  if (!s.root.isConnected) {
+    leave(s);
+    return;
+  }
+  const shown = s.calls.at(-1);
+  s.calls = s.calls.filter((one) => one !== call);
+  if (shown === call && s.calls.length) show(s, s.calls.at(-1));
+}
+
+/** @param {State} s */
+function leave(s) {
+  s.observer.disconnect();
+  document.removeEventListener("keydown", s.onEscape);
+  document.fonts.removeEventListener("loadingdone", s.onFonts);
+  removeEventListener("resize", s.onHeight);
+  stopPlaying(s);
+  STATES.delete(s.parent);
 }
 
 // This is the program, sent once; what each equation carries is mount.js, and those that came first are waiting.

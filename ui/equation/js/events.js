@@ -15,22 +15,38 @@ function elementOf(e) {
   return /** @type {Element} */ (e.target);
 }
 
+/** @param {Event} e */
+function cellOf(e) {
+  return /** @type {CellElement} */ (elementOf(e)?.closest?.(".cell"));
+}
+
 /** @param {State} s */
 export function listen(s) {
-  /** @param {Event} e */
-  const cellOf = (e) => /** @type {CellElement} */ (elementOf(e)?.closest?.(".cell"));
-  const hover = (e) => {
-    const at = e.pointerType !== "touch" && placeOf(s, e);
-    if (
-      !at || (s.hover && at.id === s.hover.id && at.i === s.hover.i && at.j === s.hover.j && s.hover.pair === undefined)
-    ) return;
-    s.hover = at;
-    point(s);
-  };
-  s.eq.onpointerover = hover;
+  listenToPointer(s);
+  listenToClicks(s);
+  listenToKeys(s);
+  listenToPage(s);
+}
+
+/**
+ * @param {State} s
+ * @param {PointerEvent | WheelEvent} e
+ */
+function hover(s, e) {
+  const at = !("pointerType" in e && e.pointerType === "touch") && placeOf(s, e);
+  if (
+    !at || (s.hover && at.id === s.hover.id && at.i === s.hover.i && at.j === s.hover.j && s.hover.pair === undefined)
+  ) return;
+  s.hover = at;
+  point(s);
+}
+
+/** @param {State} s */
+function listenToPointer(s) {
+  s.eq.onpointerover = (e) => hover(s, e);
   s.eq.onpointermove = (e) => {
     if (s.drag) drag(s, e);
-    else if (elementOf(e).closest(".map")) hover(e);
+    else if (elementOf(e).closest(".map")) hover(s, e);
   };
   s.eq.onpointerleave = () => {
     if (s.hover) {
@@ -47,7 +63,11 @@ export function listen(s) {
   s.eq.onpointerup = s.eq.onpointercancel = () => {
     s.drag = null;
   };
-  s.eq.addEventListener("wheel", (e) => wheel(s, e, hover), { passive: false });
+  s.eq.addEventListener("wheel", (e) => wheel(s, e), { passive: false });
+}
+
+/** @param {State} s */
+function listenToClicks(s) {
   s.eq.onclick = (e) => {
     const at = !s.dragged && (s.pressed ?? placeOf(s, e));
     s.pressed = null;
@@ -60,6 +80,10 @@ export function listen(s) {
     const at = placeOf(s, e);
     if (at) startEdit(s, reach(s, at));
   };
+}
+
+/** @param {State} s */
+function listenToKeys(s) {
   s.eq.addEventListener("focusin", (e) => {
     const cell = cellOf(e);
     if (cell && e.target === cell) {
@@ -84,6 +108,13 @@ export function listen(s) {
     if (e.key === "Escape" && s.pin && here && !e.defaultPrevented) setPin(s, null);
   };
   document.addEventListener("keydown", s.onEscape);
+}
+
+/**
+ * What changes the room that there is.
+ * @param {State} s
+ */
+function listenToPage(s) {
   s.observer = new ResizeObserver(() => {
     const width = Math.floor(s.root.clientWidth);
     if (s.data && width && width !== s.width) {
@@ -92,12 +123,12 @@ export function listen(s) {
     }
   });
   s.observer.observe(s.root);
-  s.onFonts = () => {
+  s.onFonts = () => { // the code font may come late
     if (s.data) {
       characterWidth(s);
       s.refit();
     }
-  }; // the code font may come late
+  };
   document.fonts.addEventListener("loadingdone", s.onFonts);
   s.onHeight = () => { // on a phone the height changes while one scrolls
     if (!s.data || s.height === innerHeight) return;
@@ -155,9 +186,8 @@ function slide(s, g, start) {
 /**
  * @param {State} s
  * @param {WheelEvent} e
- * @param {(e: any) => void} hover
  */
-function wheel(s, e, hover) {
+function wheel(s, e) {
   const at = placeOf(s, e), g = at && s.frames[at.id].cg, by = e.shiftKey && !e.deltaX ? e.deltaY : e.deltaX;
   if (!g || g.count >= g.total || Math.abs(by) < (e.shiftKey ? 1 : Math.abs(e.deltaY))) return;
   e.preventDefault();
@@ -165,7 +195,7 @@ function wheel(s, e, hover) {
   const [width] = cellSize(s, at.id), steps = Math.trunc(s.rolled / width);
   s.rolled -= steps * width;
   slide(s, g, g.start + steps);
-  hover(e);
+  hover(s, e);
 }
 
 /**

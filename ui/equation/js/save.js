@@ -2,7 +2,7 @@
 
 import { svgBands } from "./bands.js";
 import { dialParts } from "./dials.js";
-import { inPixels } from "./map.js";
+import { inPixels } from "./boxes.js";
 import { cells, fullValue } from "./numbers.js";
 import { escaped, save, svgColour, svgFile, svgFont } from "./svg.js";
 import { svgWiring } from "./wiring.js";

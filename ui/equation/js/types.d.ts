@@ -278,6 +278,8 @@ export interface Grip {
 export interface State {
   root: HTMLElement;
   parent: Mounted["parentElement"];
+  /** Calls that have not ended, the one on screen last. */
+  calls: Mounted[];
   /** What Python sent, and what follows from it. */
   data: Data;
   order: Frame[];

@@ -18,13 +18,14 @@ from ui.bench.choices import DRAW
 from ui.bench.parameters import Choice, Switch
 from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.equation.views import View
-from ui.furniture import code, figures, formulas, notices, sections, share
+from ui.furniture import code, formulas, notices, sections, share
 from ui.furniture.equations import drawn
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
+from ui.stages.scores.figure import scale_curves
 
 TRANSPOSE = Switch("transpose", True, stage="scores", persists=False)
 SCALE = Switch("scale", True, stage="scores", persists=False)
@@ -234,7 +235,7 @@ def mistakes(shown: Scores) -> None:
     kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = scores.MISTAKES[kind](shown.at)
     largest = result.largest(*view.place)
-    if not largest:
+    if result.wrong is None or not largest:
         st.caption(_("Nothing changes here: D and Dh are both {width}, so one head hides this mistake. Choose the "
                      "block or a toy with several heads.").format(width=view.trace.config.width))
         return
@@ -268,7 +269,7 @@ def scale_experiment(shown: Scores) -> None:
         "largest": _("largest of {keys} weights").format(keys=experiment.KEYS),
     }
     st.plotly_chart(
-        figures.scale_curves(rows, words=words, colours=theme.curve_colours()), width="stretch",
+        scale_curves(rows, words=words, colours=theme.curve_colours()), width="stretch",
         config={"displayModeBar": False}, key="scale-curves",
         alt=_("Curves over the head width: the spread of q·k follows √Dh; without the scale the largest weight "
               "approaches one and the gradient of the softmax vanishes."))

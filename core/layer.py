@@ -1,7 +1,4 @@
-"""One block of a trace as a trace of its own, in which something is different: fewer KV heads, other rows, positions.
-
-What the block is given stays named as before, under `blocks.0.`; everything after it is computed again.
-"""
+"""One layer of a trace: as a trace of its own in which something is different, and the name of what it puts out."""
 
 from __future__ import annotations
 
@@ -15,11 +12,12 @@ from core.trace import Trace
 _SHARED = ("mask", "positions")
 
 
-def one_layer(
+def isolated_layer(
     trace: Trace, layer: int, *, keep: Collection[str] = (), leave: Collection[str] = (),
     put: Mapping[str, Tensor] | None = None, **changes: Any,
 ) -> Trace:
-    """Block `layer` alone, under a configuration with `changes`.
+    """Block `layer` alone, under a configuration with `changes`: fewer KV heads, other rows, other positions. Its names
+    begin with `blocks.0.`; what it is not given is computed again.
 
     It is given the block's input, its parameters but those in `leave`, the mask and the positions, the computed tensors
     named in `keep` as they are, and those in `put`, by short name, in place of the trace's own. Edits of what is given
@@ -39,3 +37,8 @@ def one_layer(
     given |= {f"blocks.0.{short}": tensor for short, tensor in put.items()}
     alone = Trace(tokens=trace.tokens, source=trace.source, config=config, given=given)
     return alone.with_scale(0, trace.scales[layer]) if layer in trace.scales else alone
+
+
+def attention_output(trace: Trace, layer: int = 0) -> str:
+    """The short name of a layer's attention output: after WO, or where there is none, concat."""
+    return "attn_out" if f"blocks.{layer}.attn_out" in trace else "concat"

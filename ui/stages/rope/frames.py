@@ -1,4 +1,4 @@
-"""Frames of the page on RoPE: a head turned pair by pair, a query meeting a key, and the two orders of dimensions."""
+"""Frames of the RoPE page: a head turned pair by pair, a query meeting a key, and the two orders of dimensions."""
 
 from __future__ import annotations
 
@@ -9,35 +9,19 @@ import numpy as np
 from torch import Tensor
 
 from core import comparison
-from core.stages.rope import rotation, scaling
+from core.stages.rope import Decoded, rotation
 from core.stages.rope.meetings import Meetings, Pairings
-from core.stages.rope.practice import Decoded
 from ui.bench import Bench
-from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Axis, Cos, Difference, Frame, Matmul, Rotate, RowSum, Rule, Sin, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
-from ui.shell.numbers import full_value
-
-LETTER = Choice("letter", "q", codes=("q", "k"), stage="rope")
-MOVED = Whole("moved", 0, low=0, high=rotation.FARTHEST, stage="rope")
-BASE = Choice("base", "own", codes=tuple(map(full_value, rotation.BASES)), stage="rope")
-PAIRING = Choice("pairing", "own", codes=("adjacent", "half"), stage="rope")
-TURNED = Choice("turned", "own", codes=Decimals(2, MANY), stage="rope")
-SCALING = Choice("scaling", "own", codes=("default", "linear", "ntk", "llama3"), stage="rope")
-FACTOR = Choice("factor", full_value(scaling.LLAMA_31["factor"]), codes=tuple(map(full_value, scaling.FACTORS)),
-                stage="rope")
-ASKING = Whole("asking", 1, low=1, high=MANY, stage="rope")
-ANSWERING = Whole("answering", 2, low=1, high=MANY, stage="rope")
-TOGETHER = Whole("together", rotation.ELSEWHERE, low=0, high=rotation.FARTHEST, stage="rope")
-MISTURN = Choice("misturn", "value", codes=("value", "restart", "mixed"), stage="rope")
 
 _MOST_COLUMNS = 8  # of a wide head, so that the rows before and after stand in one view
 _STILL = "·"  # in place of a pair's number, over a dimension that is not turned
 
 
-def turned(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
+def rotated(view: View, letter: str) -> tuple[list[Frame], list[Rule]]:
     """Q or K of the head before the rotation, cos and sin of each token's angles, and the turned rows."""
     before, after = names(view, letter)
     pairs = rotation.pairs(rotation.settings(view.trace.config))

@@ -8,31 +8,31 @@ import numpy as np
 import pytest
 import torch
 
-from core import experiments
+from core.stages.scores import experiment
 from tests.core import reference
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[experiments.ScaleRow]:
-    return experiments.scale_experiment(seed=1)
+def rows() -> list[experiment.ScaleRow]:
+    return experiment.scale_experiment(seed=1)
 
 
 def test_the_standard_deviation_of_a_dot_product_is_the_root_of_its_length(
-    rows: list[experiments.ScaleRow],
+    rows: list[experiment.ScaleRow],
 ) -> None:
     """D0 §6.5, within four standard errors. A query's 16 products share its length: given q they are normal with
     variance |q|², whose own relative variance is 2/Dh, so that of the estimated variance is
     (2/Dh + 2(1 + 2/Dh)/16) / 512, and the standard deviation has half its relative error."""
-    assert [row.head_width for row in rows] == list(experiments.HEAD_WIDTHS)
+    assert [row.head_width for row in rows] == list(experiment.HEAD_WIDTHS)
     for row in rows:
         assert row.predicted_std == math.sqrt(row.head_width)
         share = 2 / row.head_width
-        error = math.sqrt((share + 2 * (1 + share) / experiments.KEYS) / experiments.QUERIES) / 2
+        error = math.sqrt((share + 2 * (1 + share) / experiment.KEYS) / experiment.QUERIES) / 2
         assert abs(row.measured_std / row.predicted_std - 1) < 4 * error, row.head_width
         assert row.measured_std != row.predicted_std, "a measurement, not the formula again"
 
 
-def test_without_the_scale_attention_saturates_and_with_it_it_does_not(rows: list[experiments.ScaleRow]) -> None:
+def test_without_the_scale_attention_saturates_and_with_it_it_does_not(rows: list[experiment.ScaleRow]) -> None:
     entropy = [row.unscaled.entropy for row in rows]
     gradient = [row.unscaled.gradient for row in rows]
     assert entropy == sorted(entropy, reverse=True)
@@ -47,10 +47,10 @@ def test_without_the_scale_attention_saturates_and_with_it_it_does_not(rows: lis
     assert rows[0].scaled == rows[0].unscaled, "with one dimension the divisor is 1"
 
 
-def test_draws_depend_on_the_seed_alone(rows: list[experiments.ScaleRow]) -> None:
+def test_draws_depend_on_the_seed_alone(rows: list[experiment.ScaleRow]) -> None:
     torch.manual_seed(99)
-    assert experiments.scale_experiment(seed=1) == rows
-    assert experiments.scale_experiment(seed=2)[3].measured_std != rows[3].measured_std
+    assert experiment.scale_experiment(seed=1) == rows
+    assert experiment.scale_experiment(seed=2)[3].measured_std != rows[3].measured_std
 
 
 def test_saturation_equals_its_definition() -> None:
@@ -58,7 +58,7 @@ def test_saturation_equals_its_definition() -> None:
     scores = torch.randn(6, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64) * 3
     weights = np.array([reference.softmax(row) for row in scores.numpy()])
     jacobians = [torch.autograd.functional.jacobian(lambda x: torch.softmax(x, -1), row) for row in scores]
-    result = experiments.saturation(scores)
+    result = experiment.saturation(scores)
     assert result.entropy == pytest.approx(float(-(weights * np.log(weights)).sum(-1).mean()), rel=1e-12)
     assert result.largest == pytest.approx(float(weights.max(-1).mean()), rel=1e-12)
     assert result.gradient == pytest.approx(float(np.mean([float(j.norm()) for j in jacobians])), rel=1e-9)
@@ -69,5 +69,5 @@ def test_saturation_equals_its_definition() -> None:
     ([900.0, 0.0, 0.0, 0.0], 0.0, 1.0, 0.0),  # one key takes all, and nothing can be learnt
     ([1.0, -math.inf, -math.inf, 1.0], math.log(2), 0.5, 0.5)])
 def test_saturation_at_its_ends(scores: list[float], entropy: float, largest: float, gradient: float) -> None:
-    result = experiments.saturation(torch.tensor([scores], dtype=torch.float64))
+    result = experiment.saturation(torch.tensor([scores], dtype=torch.float64))
     assert result == pytest.approx((entropy, largest, gradient), abs=1e-9)

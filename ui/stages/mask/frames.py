@@ -1,17 +1,15 @@
-"""Frames of the mask stage that are no tensors of the trace: masked too late, the softmax opened, broadcasting."""
+"""Equations of the mask stage: the mask in its four places, the softmax in five steps, how a mask is broadcast."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from torch import Tensor
 
-from core import comparison, masks, ops
-from core.stages.mask import SHIFTS, Overflow
+from core import masks, ops
+from core.stage import At
+from core.stages import mask
 from ui.bench import Bench
-from ui.bench.parameters import Choice, Whole
 from ui.equation import (
     Add,
     Axis,
@@ -30,26 +28,41 @@ from ui.equation import (
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
-from ui.shell.numbers import format_number
 
-WHERE = Choice("where", "before", codes=("none", "before", "after", "renormalised"), stage="mask")
-SHIFT = Whole("shift", SHIFTS[2], low=SHIFTS[0], high=SHIFTS[1], stage="mask")
+Equation = tuple[list[Frame], list[Rule]]
 
 
-def unmasked(view: View, words: tuple[str, str]) -> tuple[list[Frame], list[Rule]]:
+def masked(view: View, at: At, where: str) -> Equation:
+    """From S to the weights with the mask in one of `core.stages.mask.PLACES`."""
+    words = (_("query ↓"), _("key →"))
+    if where == "none":
+        return _unmasked(view, at, words)
+    if where in ("after", "renormalised"):
+        return _masked_after(view, at, words, renormalised=where == "renormalised")
+    scaled, masked, weights = (view.name(short) for short in ("scaled", "masked", "weights"))
+    frames = [
+        view.frame("scaled", scaled, editable=True, words=words),
+        view.frame("mask", "mask", sign="+", words=words),
+        view.frame("masked", masked, sign="=", words=words),
+        view.frame("weights", weights, sign=_("softmax"), words=words, row_sums=True, shade=(0.0, 1.0)),
+    ]
+    ids = {frame.name: frame.id for frame in frames}
+    return frames, [view.rule(masked, ids), view.rule(weights, ids)]
+
+
+def _unmasked(view: View, at: At, words: tuple[str, str]) -> Equation:
     """S and its softmax without the mask."""
-    values = comparison.masking(view.trace, view.layer, "none").weights
+    values = mask.masking(at, "none").weights
     frames = [view.frame("scaled", view.name("scaled"), editable=True, words=words),
               _weights(view, "weights", values, words, sign=_("softmax"), label=f"softmax({i18n.symbol('scaled')})")]
     return frames, [Softmax("weights", "scaled")]
 
 
-def masked_after(view: View, words: tuple[str, str], *, renormalised: bool) -> tuple[list[Frame], list[Rule]]:
+def _masked_after(view: View, at: At, words: tuple[str, str], *, renormalised: bool) -> Equation:
     """softmax(S), times what the mask keeps, and with `renormalised` over what is left of each row."""
-    layer, trace = view.layer, view.trace
-    plain, left, again = (comparison.masking(trace, layer, kind) for kind in ("none", "after", "renormalised"))
+    plain, left, again = (mask.masking(at, place) for place in ("none", "after", "renormalised"))
     kept = replace(view.frame("keep", "mask", sign="×", words=words), name="keep", shade=(0.0, 1.0),
-                   label=f"[{i18n.symbol('mask')}=0]", values=view.matrix(masks.keep(trace["mask"])))
+                   label=f"[{i18n.symbol('mask')}=0]", values=view.matrix(mask.keep(at.trace["mask"])))
     frames = [_weights(view, "plain", plain.weights, words, label=f"softmax({i18n.symbol('scaled')})"), kept,
               _weights(view, "left", left.weights, words, sign="=", label=_("what is left"))]
     rules: list[Rule] = [Multiply("left", "plain", "keep")]
@@ -110,14 +123,3 @@ def _column(view: View, id: str, values: Tensor, *, sign: str, label: str) -> Fr
     """One number for each row, (B, H, Tq, 1), as a narrow frame."""
     frame = view.frame(id, view.name("masked"), sign=sign)
     return replace(frame, name=id, label=label, values=view.matrix(values), cols=Axis("1"), cut=False)
-
-
-def overflow_table(results: Sequence[tuple[str, Overflow]]) -> str:
-    """Rows of a Markdown table: for each type the exponentials, the plain quotient and the stable one."""
-    def cells(tensor: Any) -> str:
-        return " ".join(format_number(float(value), decimals=2) for value in tensor)
-
-    lines = ["| | " + " | ".join(("exp(s)", _("plain softmax"), _("stable softmax"))) + " |", "|---|---|---|---|"]
-    lines += [f"| {name} | {cells(found.exponentials)} | {cells(found.naive)} | {cells(found.stable)} |"
-              for name, found in results]
-    return "\n".join(lines)

@@ -12,7 +12,7 @@ from core import worked
 from core.stages.order import reorder
 from core.stages.order.reorder import Reordered
 from tests.ui.on_page import opened, shown
-from ui.shell.theme import format_number
+from ui.shell.numbers import format_number
 
 ORDER = "pages/position/order.py"
 

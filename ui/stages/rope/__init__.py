@@ -1,0 +1,205 @@
+"""What only the RoPE page draws: Q or K turned pair by pair. Its folded sections are in `sections`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core import rope as engine
+from core import steps
+from core.check import Check
+from core.questions import Question
+from core.stages import rope
+from core.stages.rope import meetings, rotation, scaling
+from core.stages.rope.rotation import Rope
+from ui.bench.parameters import MANY, Choice, Decimals, Whole
+from ui.equation import Pin
+from ui.equation.views import View
+from ui.furniture import code, formulas, notices, share
+from ui.furniture.equations import drawn
+from ui.furniture.exercise import Exercise
+from ui.furniture.page import Subject, on_bench
+from ui.shell import i18n
+from ui.shell.i18n import _
+from ui.shell.numbers import format_difference, format_double, format_number, full_value
+from ui.stages.rope import frames
+
+LETTER = Choice("letter", "q", codes=("q", "k"), stage="rope")
+MOVED = Whole("moved", 0, low=0, high=rotation.FARTHEST, stage="rope")
+BASE = Choice("base", "own", codes=tuple(map(full_value, rotation.BASES)), stage="rope")
+PAIRING = Choice("pairing", "own", codes=("adjacent", "half"), stage="rope")
+TURNED = Choice("turned", "own", codes=Decimals(2, MANY), stage="rope")
+SCALING = Choice("scaling", "own", codes=scaling.KINDS, stage="rope")
+FACTOR = Choice("factor", full_value(scaling.LLAMA_31["factor"]), codes=tuple(map(full_value, scaling.FACTORS)),
+                stage="rope")
+
+LLAMA = "Llama 3"
+
+
+@dataclass
+class Rotated(Subject):
+    """A layer whose Q and K are turned as `how` says, all positions `moved` on: the view is of that. `letter` says
+    which of the two is shown, `positions` are those of the tokens, `pin` is the cell that is spoken of."""
+
+    letter: str = field(init=False)
+    moved: int = field(init=False)
+    how: Rope = field(init=False)
+    positions: list[int] = field(init=False)
+    pin: Pin | None = None
+
+
+def subject() -> Rotated:
+    """The layer that the bench selects."""
+    return on_bench(Rotated)
+
+
+def controls(shown: Rotated) -> None:
+    """Which of Q and K is shown, by how much all positions are moved on, and how it is turned."""
+    config, bench = shown.resolved.trace.config, shown.bench
+    own = rotation.settings(config)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
+        shown.letter = LETTER.draw(st.segmented_control, _("Turned"), {name: i18n.symbol(name) for name in "qk"},
+                                   required=True)
+        shown.moved = MOVED.slider(_("All positions move on by"), width=260)
+        bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
+        base = BASE.draw_own(st.select_slider, _("Base"), bases, own=full_value(own.base), width=200)
+        with st.popover(_("More")):
+            shown.how = _more(own._replace(base=float(base)), config.head_dim)
+    trace = rotation.under(shown.resolved.trace, bench.layer, shown.how, shown.moved)
+    if trace is not shown.resolved.trace:
+        shown.view = View(trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
+    shown.positions = rotation.positions_of(trace, bench.batch)
+    shown.exercise = Exercise(
+        "rope-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, shown.how, shown.moved),
+        lambda number: rope.ask(shown.at, number),
+        lambda question, answer: rope.judge(shown.at, question, answer, bench.decimals))
+
+
+def _more(own: Rope, head_dim: int) -> Rope:
+    """Pairing, how many dimensions are turned, and scaling for longer contexts."""
+    pairing = PAIRING.draw_own(
+        st.segmented_control, _("Pairs are"), {"adjacent": _("neighbours"), "half": _("half a head apart")},
+        own=own.pairing, required=True)
+    widths = {str(width): str(width) for width in range(2, head_dim + 1, 2)}
+    turned = TURNED.draw_own(st.selectbox, _("Dimensions turned, of {count}").format(count=head_dim), widths,
+                             own=str(own.rotary_dim))
+    kinds = {"default": _("none"), "linear": _("linear"), "ntk": _("NTK-aware"), "llama3": LLAMA}
+    if own.scaling:
+        kinds = {"model": _("the model's own"), **kinds}
+    kind = SCALING.draw_own(st.selectbox, _("Scaling for longer contexts"), kinds,
+                            own="model" if own.scaling else "default")
+    scaled = own.scaling
+    if kind != "model":
+        factors = {full_value(factor): full_value(factor) for factor in scaling.FACTORS}
+        factor = FACTOR.draw(st.select_slider, _("Factor"), factors, disabled=kind == "default")
+        scaled = scaling.scaling(kind, float(factor))
+    return own._replace(pairing="adjacent" if pairing == "adjacent" else "half", rotary_dim=int(turned), scaling=scaled)
+
+
+def draw(shown: Rotated) -> None:
+    """The rotation; while a question is open, without the angle that it asks for."""
+    view, asked = shown.view, shown.asked
+    made, rules = frames.rotated(view, shown.letter)
+    first = next((row for row, position in enumerate(shown.positions) if position), 0)
+    telling = view.pin(made[-1], row=first, col=2)
+    hidden: list[tuple[str, int, int]] = []
+    if asked:
+        row, pair = shown.positions.index(asked.row), rotation.pairs(shown.how)[asked.column]
+        hidden = [("cos", row, asked.column), ("sin", row, asked.column),
+                  ("after", row, pair.first), ("after", row, pair.second)]
+    pin = drawn(made, rules, key=f"rope-{shown.letter}", bench=shown.bench, resolved=shown.resolved, view=view,
+                telling=telling, hidden=hidden)
+    shown.pin = pin if pin is not None and pin.id == "after" else telling
+
+
+def formula(shown: Rotated) -> None:
+    """How a pair turns, and the pinned cell in digits while no question is open."""
+    view, pin, decimals = shown.view, shown.pin, shown.bench.decimals
+    symbols = (r"a' = a\cos m\theta_i - b\sin m\theta_i,\quad b' = b\cos m\theta_i + a\sin m\theta_i,\quad "
+               r"\theta_i = \text{base}^{-2i/d}")
+    if shown.asked or pin is None:
+        formulas.formula(symbols, "")
+        return
+    name = frames.names(view, shown.letter)[1]
+    index = view.index(name, pin.row, pin.col)
+    value = formulas.number(view.value(name, index), decimals)
+    edited = index in view.trace.edits.get(name, {})
+    total = "" if edited else f"{formulas.sum_in_digits(view.trace, name, index, decimals)} = "
+    formulas.formula(symbols, f"{shown.letter.upper()}'_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+
+
+def look_for(shown: Rotated) -> list[str]:
+    """What is worth noticing about the rotation."""
+    facts = rope.facts(shown.at)
+    sentences = [
+        _("In the formula (a, b) is a pair, m the position, i the pair counted from zero, d how many dimensions are "
+          "turned."),
+        (_("Each pair of numbers is a clock hand: dashed before, thick after. {pairs} hands turn at {pairs} speeds: "
+           "the fastest comes round every {fastest} positions, the slowest every {slowest}.") if facts.pairs > 1 else
+         _("The pair of numbers is a clock hand: dashed before, thick after. It comes round every {fastest} "
+           "positions.")).format(
+              pairs=facts.pairs, fastest=format_double(facts.fastest, shown.bench.decimals),
+              slowest=format_double(facts.slowest, shown.bench.decimals)),
+        _("Positions count from zero, tokens from one: {token} stands at position {position}.").format(
+            token=shown.view.token_name(0), position=shown.positions[0]),
+    ]
+    if facts.origin:
+        sentences.append(_("At position zero the angle is zero: that row stays as it is."))
+    if facts.pairs > 1 and facts.span:
+        sentences.append(_("Of {pairs} hands {count} make less than one full turn on the way from the first token here "
+                           "to the last, over positions: {span}.").format(
+                               count=facts.under_one_turn, pairs=facts.pairs, span=facts.span))
+    sentences.append(_("A turn keeps the length: no row of Q or K grew or shrank by more than {difference}.").format(
+        difference=format_difference(facts.stretch)))
+    sentences.append(_("Only Q and K are turned. V is not: it says what is taken, not from where."))
+    if facts.still:
+        sentences.append(_("The last {count} dimensions of the head are not turned; they meet without a "
+                           "position.").format(count=facts.still))
+    drift = meetings.drift(shown.resolved.trace, shown.bench.layer, shown.moved or rotation.ELSEWHERE)
+    sentences.append(_("Moving all positions on by {moved} turns every hand and changes no score of this layer by more "
+                       "than {difference}: only distances reach the scores.").format(
+                           moved=shown.moved or rotation.ELSEWHERE, difference=format_difference(drift)))
+    if shown.resolved.source == "worked" and shown.bench.example == "rope_pairs":
+        sentences.append(_("Positions and θ are the document's; the numbers in Q, K and V are ours. The first two "
+                           "tokens come twice, with the same vectors."))
+    if shown.resolved.source == "live":
+        sentences.append(_("These are the model's real queries and keys, before and after its own rotation."))
+        sentences.append(notices.live_note())
+    return sentences
+
+
+def predict(shown: Rotated) -> None:
+    """The angle by which a pair turns."""
+    def ask(question: Question) -> str:
+        return _("By what angle, in radians, does pair {pair} turn at position {position}? Its cells show ? until you "
+                 "answer.").format(pair=question.column + 1, position=question.row)
+
+    def reveal(question: Question) -> str:
+        return _("Pair {pair} turns by {value} at position {position}.").format(
+            pair=question.column + 1, position=question.row, value=format_number(question.answer, shown.bench.decimals))
+
+    if shown.exercise is None:
+        return
+    shown.exercise.draw(ask, reveal, {
+        "degrees": _("That is in degrees: the formula is in radians."),
+        "from_one": _("That counts positions from one; they count from zero."),
+        "half_exponent": _("That has half the exponent: it is {exponent}, since there are only {pairs} pairs.").format(
+            exponent="−2i/d", pairs="d/2"),
+    })
+
+
+def program(shown: Rotated) -> None:
+    """The PyTorch program from Q and K before the rotation to the raw scores."""
+    code.program(rope.program(shown.at), [steps.rotate, engine.rotate, engine.turn, engine.frequencies], key="rope")
+
+
+def save(shown: Rotated) -> None:
+    """The link, the state file and the numbers."""
+    share.share(shown.bench, shown.view.trace, key="rope")
+
+
+def checks(shown: Rotated) -> list[Check | None]:
+    """Both rotations against float64, and the whole against the fused kernel."""
+    view = shown.view
+    return [*(view.trace.check_step(view.name(f"{letter}_rot")) for letter in "qk"), view.trace.check(view.layer)]
