@@ -27,7 +27,7 @@ from core.stages.sharing import shared
 from core.trace import Trace
 
 EXTREMES = (3.4e38, -3.4e38, 1e20, 1e-45)
-MAKE = {**worked.EXAMPLES, "block_shared": lambda: worked.block(kv_heads=1)}
+MAKE = worked.EXAMPLES
 
 
 def edited(example: str, value: float) -> Iterator[tuple[str, Trace]]:

@@ -170,9 +170,9 @@ SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
 
 def trace_of(source: str, model: live.Live) -> Trace:
     """The numbers of a source, straight from the core."""
-    return {"single_head": worked.single_head, "block": worked.block, "block_shared": lambda: worked.block(kv_heads=1),
-            "grouped": worked.grouped, "toy": lambda: toy.toy(TOY_SIZES, 7),
-            "live": lambda: model.trace(SENTENCE)}[source]()
+    if source == "toy":
+        return toy.toy(TOY_SIZES, 7)
+    return model.trace(SENTENCE) if source == "live" else worked.EXAMPLES[source]()
 
 
 def steps_of(trace: Trace, count: int = 20, **choices: Any) -> list[GenerationStep]:

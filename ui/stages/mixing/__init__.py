@@ -179,18 +179,17 @@ def chosen_weights(shown: Mixing) -> None:
 
 def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, float]:
     """The chosen weights by key; they start at the row's own."""
-    held = session().part(Blending)
-    count = held.resets
+    blending = session().part(Blending)
     chosen = {}
     for key, weight in own.offered.items():
-        place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, count)
+        place = (bench.source, bench.scope, bench.layer, bench.batch, bench.head, row, key, weight, blending.resets)
         chosen[key] = st.slider(view.token_name(key), min_value=min(0.0, weight), max_value=max(1.0, weight),
                                 value=weight, step=0.001, format="%.3f", key=f"blend-{place}")
     if len(own.offered) < len(own.weights):
         st.caption(_("The {count} heaviest keys of this row; the others keep their weights.").format(
             count=len(own.offered)))
     if st.button(_("Back to the row's own weights"), key="blend-reset"):
-        held.resets += 1
+        blending.resets += 1
         st.rerun(scope="fragment")
     return chosen
 
