@@ -1,4 +1,4 @@
-"""What is shown of a generation: what a step leaves for the next, why a token came next, mistakes, growth, times.
+"""What a step of a generation leaves for the next, why a token came next, mistakes of going on, questions, the program.
 
 References are NumPy in float64 and hand numbers of the public cases (C6, C7, H9) and documents (D0 §11, D1 §13).
 """
@@ -17,39 +17,18 @@ import torch
 
 from core import cost, decoding, ops, sampling, toy, worked
 from core.cache import KVCache
-from core.config import PRESETS
 from core.errors import UnknownName, UnknownOption
-from core.generation import GenerationStep, generate
-from core.model import Decoder, decoder_of
+from core.model import decoder_of
 from core.stage import At
-from core.stages import generation, kv_cache
+from core.stages import generation
 from core.stages.generation import candidates, mistakes
-from core.stages.kv_cache import decode_time, growth
-from core.stages.kv_cache import questions as bytes_of
 from core.toy import ToySizes
 from core.trace import Trace
+from tests.core.steps import LONG, WINDOWED, block_steps, steps_of, traced
 from tests.core.test_model import LAWS, SIZES, close, label, random_decoder, random_ids
 from tests.core.test_snippets import run
 
-LONG: dict[str, Any] = {"max_positions": 40}
 GROUPED = ToySizes(batch=2, tokens=5, width=12, heads=6, kv_heads=3, ffn_width=4, vocab=7, layers=2)
-
-
-def steps_of(decoder: Decoder, ids: torch.Tensor, count: int, **choices: Any) -> list[GenerationStep]:
-    return list(generate(decoder, ids, max_tokens=count, **{"trace": True, **choices}))
-
-
-def traced(step: GenerationStep) -> Trace:
-    assert step.trace is not None
-    return step.trace
-
-
-def block_steps(kv_heads: Any = 2, **choices: Any) -> list[GenerationStep]:
-    trace = worked.block(kv_heads)
-    return steps_of(decoder_of(trace), trace["tokens"], 5, **choices)
-
-
-# A decoder from a trace.
 
 
 @pytest.mark.parametrize("make", [worked.block, lambda: worked.block(1), lambda: toy.toy(GROUPED, 3),
@@ -78,9 +57,6 @@ def test_the_block_goes_on_to_the_end_of_its_positions() -> None:
     assert [worked.BLOCK_VOCABULARY[int(step.token)] for step in steps if step.token is not None] == [
         "dog", "and", "sees", "a", "cat"]
     assert steps[-1].text.shape[1] == worked.block().config.max_positions
-
-
-# What a step leaves.
 
 
 @pytest.mark.parametrize("choices", [{**laws, **LONG} for laws in LAWS], ids=label)
@@ -158,9 +134,6 @@ def test_predicted_costs_fall_by_the_rows_that_are_not_read_again() -> None:
     assert few.bytes == cost.traffic(decoder.config, 2, 1, 6, bytes_per_weight=4, bytes_per_cache=4)["total"]
 
 
-# Why this token.
-
-
 @pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 1.0}, {"temperature": 2.0, "top_k": 4},
                                       {"temperature": 0.7, "top_p": 0.8}])
 @pytest.mark.parametrize("count", [1, 3, 8, 20])
@@ -184,9 +157,6 @@ def test_candidates_and_all_others_are_the_whole_distribution(settings: dict[str
         for one in found.top:
             assert math.isclose(one.plain, exact[row, one.token], rel_tol=1e-5)
             assert math.isclose(one.end - one.start, one.probability, abs_tol=1e-6)
-
-
-# Mistakes.
 
 
 def test_a_mask_aligned_at_the_start_hides_what_came_before() -> None:
@@ -258,76 +228,6 @@ def test_a_mask_aligned_at_the_start_changes_logits_and_one_that_hides_nothing_d
     assert mistakes.consequence(At(traced(decode), 0, 0), "aligned_start").difference > 0.01
 
 
-# Growth.
-
-
-def test_growth_is_the_formula_for_every_kind() -> None:
-    """D1 §6.4: LLaMA-2-7B has 524,288 bytes a token in 16 bits, with 8 of 32 KV heads a quarter, with one 1/32."""
-    config = PRESETS["llama-2-7b"]
-    at = growth.lengths(4096)
-    assert at[0] == 0
-    assert at[-1] == 4096
-    found = {curve.kind: curve for curve in growth.curves(config.with_(kv_heads=8), 2, at, 2, window=1000)}
-    assert found["mha"].bytes == [2 * 524_288 * tokens for tokens in at]
-    assert [4 * count for count in found["own"].bytes] == found["mha"].bytes
-    assert [32 * count for count in found["mqa"].bytes] == found["mha"].bytes
-    assert found["window"].bytes == [2 * 131_072 * min(tokens, 1000) for tokens in at]
-    assert "window" not in {curve.kind for curve in growth.curves(config, 1, at, 2)}
-
-
-def test_kv_heads_are_those_that_divide() -> None:
-    assert growth.divisors(12) == [12, 6, 4, 3, 2, 1]
-    for count in growth.divisors(32):
-        PRESETS["llama-3-8b"].with_(kv_heads=count)
-
-
-def test_each_miscount_is_off_by_its_own_factor() -> None:
-    config = PRESETS["llama-3-8b"]
-    right = cost.kv_cache_bytes(config, 3, 100, 2)
-    wrong = {slip: bytes_of.miscounted(config, 3, 100, 2, slip) for slip in bytes_of.SLIPS}
-    assert {slip: right / count for slip, count in wrong.items()} == {
-        "k_only": 2, "query_heads": 1 / 4, "one_layer": 32, "one_text": 3, "elements": 2}
-    with pytest.raises(UnknownOption):
-        bytes_of.miscounted(config, 1, 1, 2, "other")
-
-
-# Measuring.
-
-
-def test_times_are_measured_at_the_lengths_asked_for_and_stop_when_asked() -> None:
-    decoder = random_decoder(**{**SIZES, "max_positions": 200, "kv_heads": 1})
-    taken = []
-    found = []
-    for timing in decode_time.decode_times(decoder, [1, 16, 150]):
-        taken.append(timing.length)
-        found.append(timing)
-        if timing.length == 16:
-            break
-    assert taken == [1, 16]
-    assert all(timing.cached > 0 and timing.uncached > 0 for timing in found)
-    each = cost.kv_cache_bytes(decoder.config, 1, 1, 4)
-    assert [timing.cached_bytes for timing in found] == [0, 15 * each]
-
-
-def test_lengths_stay_within_the_model_and_the_bench_decoder_is_seeded() -> None:
-    assert decode_time.lengths(PRESETS["gpt2"], 4096) == [16, 32, 64, 128, 256, 512, 1024]
-    assert decode_time.lengths(PRESETS["gpt2"], 100) == [16, 32, 64]
-    one, same = decode_time.bench_decoder(), decode_time.bench_decoder()
-    ids = torch.tensor([[1, 2, 3]])
-    assert torch.equal(one(ids), same(ids))
-
-
-def test_reading_the_whole_text_again_grows_faster_than_reading_the_cache() -> None:
-    """At 2048 tokens the uncached step does about 2048 times the arithmetic of the cached one."""
-    decoder = decode_time.bench_decoder()
-    few, many = decode_time.decode_times(decoder, [16, 2048])
-    assert many.uncached > 8 * many.cached
-    assert many.uncached / few.uncached > 4 * many.cached / few.cached
-
-
-# Questions.
-
-
 @pytest.mark.parametrize("number", range(9))
 def test_the_answer_to_every_question_is_right_and_its_slips_are_named(number: int) -> None:
     trace = toy.toy(GROUPED._replace(width=12), 3)
@@ -364,32 +264,9 @@ def test_a_wide_head_is_not_asked_to_be_summed() -> None:
     assert kinds == {"count", "numbers"}
 
 
-def test_bytes_of_a_cache_are_judged() -> None:
-    """D0 §11.4: 2·N·B·H·T·Dh numbers."""
-    config = PRESETS["llama-3-8b"]
-    whole, each = (bytes_of.bytes_question(config, 3, 100, 2, number) for number in (0, 1))
-    assert whole.answer == 2 * 32 * 3 * 100 * 8 * 128 * 2 == 100 * each.answer
-    for question in (whole, each):
-        def judged(answer: float, question: Any = question) -> str:
-            return bytes_of.judge_bytes(config, 3, 100, 2, question, answer)
-
-        assert judged(question.answer) == "right"
-        assert judged(question.answer / 32) == "one_layer"
-        assert judged(question.answer * 4) == "query_heads"
-        assert judged(question.answer / 3) == "one_text"
-        assert judged(question.answer / 2) in ("k_only", "elements")
-        assert judged(1.0) == "wrong"
-
-
-# Programs.
-
-
-WINDOWED = {**SIZES, **LONG, "sliding_window": 3, "kv_heads": 1}
-
-
 @pytest.mark.parametrize("choices", [*({**laws, **LONG} for laws in LAWS), WINDOWED], ids=label)
 @pytest.mark.parametrize("chunk", [None, 3])
-def test_the_programs_give_the_numbers_of_the_step(
+def test_the_program_gives_the_numbers_of_the_step(
     choices: dict[str, Any], chunk: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     decoder = random_decoder(**choices)
@@ -397,5 +274,3 @@ def test_the_programs_give_the_numbers_of_the_step(
         trace = traced(step)
         for layer in range(decoder.config.layers):
             close(run(generation.program(At(trace, layer)), tmp_path, monkeypatch), trace[f"blocks.{layer}.context"])
-            kept = run(kv_cache.program(At(trace, layer)), tmp_path, monkeypatch)
-            assert torch.equal(kept, torch.stack([trace[f"blocks.{layer}.{letter}_all"] for letter in "kv"]))
