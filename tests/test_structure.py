@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from core.stages import STAGES as CORE_STAGES
 from scripts.rules import ROOT
+from ui.equation.ops import OPERATIONS
 from ui.shell.syllabus import STAGES
 from ui.shell.syllabus import stage as in_syllabus
 
@@ -112,3 +114,36 @@ def test_every_page_stands_where_the_syllabus_says_and_has_its_rooms() -> None:
         found = (ROOT / "tests").glob(f"*/stages/test_{slug}*.py")
         tests = [file.relative_to(ROOT / "tests").parts[0] for file in found]
         assert {"browser", "core"} <= set(tests) or slug == "home", (slug, tests)
+
+
+# The recipe of CONTRIBUTING.md.
+
+MOST_FILES = 14  # for a page with a new operation
+RECIPE = re.findall(r"^\| `([^`]+)` \|", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+
+
+def stands(path: str) -> bool:
+    """Whether there is such a file, or where a stage has several files, such a folder."""
+    file = ROOT / path
+    return file.exists() or file.with_suffix("").is_dir() or bool(list(file.parent.glob(f"{file.stem}_*{file.suffix}")))
+
+
+def test_the_recipe_names_few_files() -> None:
+    assert 0 < len(RECIPE) <= MOST_FILES
+    assert len(set(RECIPE)) == len(RECIPE)
+
+
+@pytest.mark.parametrize("slug", CORE_STAGES)
+def test_every_stage_has_the_files_of_the_recipe(slug: str) -> None:
+    filled = [path.replace("<slug>", slug).replace("<section>", in_syllabus(slug).section) for path in RECIPE]
+    assert [path for path in filled if "<op>" not in path and not stands(path)] == []
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_every_operation_has_the_files_of_the_recipe_and_stands_in_its_registries(op: str) -> None:
+    own = [path.replace("<op>", op) for path in RECIPE if "<op>" in path]
+    assert len(own) == 2
+    assert [path for path in own if not stands(path)] == []
+    for registry in ("ui/equation/ops/__init__.py", "ui/equation/js/operations.js"):
+        assert registry in RECIPE
+        assert re.search(rf"\b{op}\b", (ROOT / registry).read_text("utf-8"))
