@@ -60,7 +60,7 @@ test: lint types js check-translations $(VENV)/.model
 
 # For use while working: what needs no browser and no page.
 check: lint types js check-translations $(VENV)/.model
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core $(PYTEST)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core tests/test_structure.py tests/ui/test_operations.py $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/python -m ruff check .

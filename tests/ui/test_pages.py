@@ -38,9 +38,10 @@ def test_every_page_file_is_listed_and_every_listed_file_is_there() -> None:
     assert files == set(PAGES)
 
 
-# How many frames of the page, all sections open, have the name of a tensor: at least.
+# How many frames of the page, all sections open, have the name of a tensor: at least. One, unless it says here.
 LEAST = {"embedding": 3, "projections": 3, "scores": 4, "mask": 5, "mixing": 6, "heads": 4, "sharing": 2, "rope": 3,
-         "generation": 7, "kv_cache": 6}
+         "generation": 7, "kv_cache": 6,
+         "home": 0, "tokens": 0, "matmul": 0, "order": 0, "cost": 0}
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -55,7 +56,7 @@ def test_a_page_with_every_section_open_shows_the_numbers_of_its_source(
     assert len(messages(at)) == wanted.elsewhere
     declared = set(sections(at))
     assert declared <= set(unfold(at))
-    assert assert_shows(at, wanted.trace, batch=wanted.batch, head=wanted.head) >= LEAST.get(Path(page).stem, 0)
+    assert assert_shows(at, wanted.trace, batch=wanted.batch, head=wanted.head) >= LEAST.get(Path(page).stem, 1)
 
 
 @pytest.mark.parametrize("page", PAGES)

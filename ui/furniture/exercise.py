@@ -69,7 +69,7 @@ class Exercise:
                 verdict = self._judge(question, answer)
                 if verdict == "right":
                     self._close(words[verdict], reveal(question))
-                st.info(words[verdict] + " " + _("Try again, or skip to see it."))
+                st.info(words.get(verdict, words["wrong"]) + " " + _("Try again, or skip to see it."))
 
     def _close(self, verdict: str, answer: str) -> None:
         asking = session().asking(self._key)
