@@ -143,7 +143,8 @@ def edited(payload: dict[str, Any], number: float, turn: int) -> dict[str, Any]:
     """The state that an equation reports when this number is typed into the first cell of its first frame that can be
     edited, as the `turn`-th edit of the session."""
     name = first_editable(payload)["name"]
-    return {"edits": {"map": {name: {"0,0": number}}, "seq": turn, "rev": payload["rev"]}}
+    change = {"seq": turn, "rev": payload["rev"], "name": name, "cell": "0,0", "value": number}
+    return {"edits": {"changes": [change]}}
 
 
 def first_editable(payload: dict[str, Any]) -> dict[str, Any]:

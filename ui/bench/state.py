@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import streamlit as st
+
 from core.live import registry
 from core.toy import ToySizes
 from core.trace import Index
@@ -70,8 +72,10 @@ def current(example: str = next(iter(EXAMPLES)), mask: str = "") -> Bench:
     kind = MASK.value() or mask
     counted = count_of(kind)
     scope = {"worked": chosen, "toy": "toy"}.get(source, "")
+    # The seed is the toy's: an address that names one says nothing of other sources until its field was drawn.
+    seed = SEED.value() if source == "toy" or SEED.key in st.session_state else SEED.default
     return Bench(
-        language=LANGUAGE.value(), source=source, example=chosen, text=TEXT.value(), seed=SEED.value(),
+        language=LANGUAGE.value(), source=source, example=chosen, text=TEXT.value(), seed=seed,
         sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
         bias=BIAS.value() == "on", mask=MaskChoice(kind, 1 if counted is None else counted.value()),
         layer=LAYER.value() - 1, head=HEAD.value() - 1, batch=BATCH.value() - 1, decimals=DECIMALS_SHOWN.value(),

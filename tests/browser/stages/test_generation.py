@@ -116,9 +116,10 @@ def test_it_runs_by_itself_and_stops_at_once(page: Page, url: str) -> None:
     page.wait_for_function("path => Number(document.querySelector(path)?.value) >= 5", arg=SLIDER)
     press(page, "go")
     expect(page.locator(".st-key-run-go button")).to_have_text("Run")
+    page.clock.fast_forward(1200)  # more than three ticks: what was on its way when it was stopped is drawn
     settled(page)
     made = handle.get_attribute("max")
-    page.clock.fast_forward(1200)  # more than three ticks
+    page.clock.fast_forward(1200)
     settled(page)
     assert handle.get_attribute("max") == made
     press(page, "go")

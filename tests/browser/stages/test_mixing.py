@@ -74,7 +74,7 @@ def test_a_slider_moves_the_blend(page: Page, url: str) -> None:
     trace = worked.single_head()
     visit(page, f"{url}/mixing?lang=en&row=3")
     section = unfold(page, "blend")
-    own = blend.row_of(trace, 0, 0, 0, 2)
+    own = blend.row_of(At(trace), 2)
     chosen = dict(own.offered)
 
     def expect_blend() -> None:
