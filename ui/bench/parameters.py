@@ -74,6 +74,11 @@ class Parameter(Generic[T]):
         found = self.read(st.query_params.get(self.key, ""))
         return self.default if found is None else found
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the session has it already, from its widget or put there."""
+        return self.key in st.session_state
+
     def put(self, value: T) -> None:
         """Give it a value, before its widget is drawn."""
         st.session_state[self.key] = value

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import streamlit as st
-
 from core.live import registry
 from core.toy import ToySizes
 from core.trace import Index
@@ -73,7 +71,7 @@ def current(example: str = next(iter(EXAMPLES)), mask: str = "") -> Bench:
     counted = count_of(kind)
     scope = {"worked": chosen, "toy": "toy"}.get(source, "")
     # The seed is the toy's: an address that names one says nothing of other sources until its field was drawn.
-    seed = SEED.value() if source == "toy" or SEED.key in st.session_state else SEED.default
+    seed = SEED.value() if source == "toy" or SEED.is_held else SEED.default
     return Bench(
         language=LANGUAGE.value(), source=source, example=chosen, text=TEXT.value(), seed=seed,
         sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
