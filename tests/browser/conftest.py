@@ -12,22 +12,23 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.browser.tabs import PATIENCE, Tabs, chromium
 from tests.server_logs import LATE, Server, Servers
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM") or chromium()
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--font-render-hinting=none",  # letters as wide as in a window: the headless shell rounds them otherwise
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 120_000  # milliseconds: nothing is asked to be quick here, and the machine may be busy or slow
 expect.set_options(timeout=PATIENCE)
 LOCAL = {"127.0.0.1", ""}  # "" is a data: or blob: address
 
@@ -109,31 +110,32 @@ def bench_url(serve: Callable[[Path], str]) -> str:
 def browser() -> Iterator[Browser]:
     """One Chromium for the whole session."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def tabs(browser: Browser) -> Tabs:
+    """The pages of that Chromium."""
+    return Tabs(browser)
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """A function that opens a page in a context of its own (keywords as `Browser.new_context`). When the test ends
-    it fails on errors in the console, uncaught exceptions, and requests that left this machine."""
-    contexts: list[BrowserContext] = []
+def open_page(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """A function that opens a new page (keywords as `Browser.new_context`). When the test ends it fails on errors in
+    the console, uncaught exceptions, and requests that left this machine."""
     complaints: list[str] = []
 
     def opened(**options: object) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
+        page = tabs.open(**{"viewport": {"width": 1280, "height": 800}, **options})
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if is_error(m) else None)
         page.on("pageerror", lambda e: complaints.append(f"page error: {e}"))
         page.on("request", lambda r: complaints.append(f"left this machine: {r.url}") if outside(r.url) else None)
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    tabs.clear()
     assert not complaints
 
 

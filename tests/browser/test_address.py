@@ -160,7 +160,7 @@ def test_back_undoes_the_last_step_and_forward_does_it_again(page: Page, url: st
     expect(cell(page, "blocks.0.scores", 1, 2)).to_have_attribute("aria-selected", "true")
     page.go_back()
     expect(cell(page, "blocks.0.scaled", 1, 2)).to_have_attribute("aria-selected", "true")
-    assert pinned(page) == opened
+    settles(page, lambda: pinned(page), opened)
 
     page.go_forward()
     expect(cell(page, "blocks.0.scores", 1, 2)).to_have_attribute("aria-selected", "true")

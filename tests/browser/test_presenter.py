@@ -50,10 +50,10 @@ def test_the_switch_enlarges_the_type_hides_the_sidebar_and_takes_both_back(page
     plain = type_size(page)
     switch(page, "presenter")
     expect(page.locator("[data-testid=stSidebar]")).to_be_hidden()
-    assert type_size(page) > 1.15 * plain
+    settles(page, lambda: type_size(page) > 1.15 * plain, wanted=True)
     switch(page, "presenter")
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
-    assert type_size(page) == plain
+    settles(page, lambda: type_size(page), plain)
 
 
 def test_a_phone_in_the_presenter_s_view_does_not_scroll_sideways(open_page: Callable[..., Page], url: str) -> None:

@@ -12,7 +12,7 @@ from core.stage import At
 from core.stages import projections
 from core.toy import ToySizes
 from core.trace import Trace
-from tests.browser.on_page import cell, choose, dock, edit, settled, unfold, wait_for_slice
+from tests.browser.on_page import cell, choose, dock, edit, settled, settles, unfold, wait_for_slice
 from ui.shell.numbers import format_number
 
 X, K = "blocks.0.in", "blocks.0.k"
@@ -79,7 +79,7 @@ def test_a_head_takes_its_own_columns_and_the_layouts_agree(page: Page, url: str
     product = [format_number(float(value), 3) for value in
                derive.slice_of(trace, "blocks.0.q_proj", 0, 0)[0]]
     row = page.locator("[data-name=product] [role=row]").first.locator("[role=gridcell]")
-    assert row.all_inner_texts()[:4] == product
+    settles(page, lambda: row.all_inner_texts()[:4], product)
 
 
 def test_a_bias_is_added_kept_in_the_address_and_on_other_pages(page: Page, url: str) -> None:

@@ -21,6 +21,7 @@ from tests.browser.on_page import (
     projection_frames,
     scores_frames,
     settled,
+    settles,
     switch,
     unfold,
     visit,
@@ -144,8 +145,8 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
         for place in places:
             expect(place).to_have_text("?")
             place.hover()
-            assert dock(page).endswith("= ?")
-        assert page.locator(".cell.secret").count() == 2
+            settles(page, lambda: dock(page)[-3:], "= ?")
+        expect(page.locator(".cell.secret")).to_have_count(2)
         if answer == "999":  # no number, then a wrong one: the question stays until it is skipped
             for text, said in (("two", "not a number"), (answer, "Try again")):
                 section.locator("input").fill(text)
@@ -167,8 +168,8 @@ def test_without_the_transpose_torch_s_own_words_stand_on_the_page(page: Page, u
     switch(page, "transpose")
     error = scores.MISTAKES["untransposed"](At(worked.single_head())).error
     expect(page.locator("[data-testid=stAlert]")).to_contain_text(str(error))
-    assert page.locator("[role=grid]").evaluate_all("all => all.map(n => n.dataset.name)") == [
-        "blocks.0.q", "blocks.0.k"]
+    settles(page, lambda: page.locator("[role=grid]").evaluate_all("all => all.map(n => n.dataset.name)"),
+            ["blocks.0.q", "blocks.0.k"])
     wait_for_slice(page, worked.single_head(), "blocks.0.k")
     edit(page, "blocks.0.k", 2, 1, "5")
     switch(page, "transpose")
@@ -231,6 +232,7 @@ def test_the_live_model_s_scores_are_those_of_the_typed_sentence(page: Page, url
     fill(page, "layer", "5")
     fill(page, "head", "8")
     expect(page.locator(".frame:has([data-name='blocks.4.scaled'])")).to_contain_text("h=8")
+    settled(page)
     for row, col in ((0, 0), (size - 1, 0), (2, size - 1)):
         seen = cell(page, "blocks.4.scaled", row, col).get_attribute("aria-label") or ""
         value = float(seen.rsplit(": ", 1)[1].replace("−", "-"))

@@ -103,7 +103,7 @@ def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page
         found = shared.share(GROUPED, 0, count)
         expect(page.locator("[data-name='product'] [role=gridcell]")).to_have_text(
             [format_number(float(value), 3) for value in found.trace["blocks.0.context"].flatten()])
-    assert "kvheads=1" in page.url
+    page.wait_for_url("**kvheads=1**")
 
 
 @pytest.mark.parametrize("address", ["source=live", "example=grouped", "example=grouped&kvheads=4&which=k"])

@@ -32,16 +32,16 @@ def test_no_more_than_the_limit_run_at_once(limit: int) -> None:
     together = threading.Barrier(limit)  # nobody leaves before so many are inside
 
     def work() -> None:
-        for _ in range(5):
-            with turns.take():
-                with lock:
-                    now[0] += 1
-                    most[0] = max(most[0], now[0])
-                together.wait(LONGEST)
-                with lock:
-                    now[0] -= 1
+        with turns.take():
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+            together.wait(LONGEST)
+            with lock:
+                now[0] -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(3 * limit)]
+    # Each takes one turn: one that came for another could be left alone at the end, with nobody to wait for.
+    threads = [threading.Thread(target=work) for _ in range(5 * limit)]
     for thread in threads:
         thread.start()
     join(*threads)
