@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [name …]`. Prints a table for each and writes benchmarks/results.json."""
+"""Run the benchmarks: `python -m benchmarks [name …]`. Prints a table for each, writes benchmarks/results.json."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ JSON = Path(__file__).parent / "results.json"
 def main() -> None:
     """Run those named on the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--against", type=Path, metavar="folder",
+                        help="another version of the app, for interaction to be measured beside this one")
     parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(BENCHMARKS)}; all by default")
-    names = parser.parse_args().names or list(BENCHMARKS)
+    arguments = parser.parse_args()
+    names = arguments.names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}")
     machine = describe_machine()
     print(machine)
-    results = {name: BENCHMARKS[name]() for name in names}
+    results = {name: interaction.run(arguments.against) if name == "interaction" else BENCHMARKS[name]()
+               for name in names}
     for name, result in results.items():
         print(f"\n## {name}\n\n{table(result)}")
     JSON.write_text(json.dumps({"machine": machine, **{name: result._asdict() for name, result in results.items()}},

@@ -1,8 +1,11 @@
-"""How long a control takes: until the equation shows the change, and until the page is at rest, in Chromium.
+"""What a control costs: the server's time of processor, the browser's main thread, and how long it takes until the
+equation shows the change and until the page is at rest, in Chromium.
 
-Every figure is divided by the same figure of an empty Streamlit page, measured in the same run on the same server
-settings. Pointing, which never leaves the browser, is measured at 32×32 under 4× CPU throttling, as is the same on the
-empty page: a frame in which nothing is to be done.
+Every figure is that of one change. Beside each stands how many times it is the same figure of an empty Streamlit page,
+measured in the same run on the same server settings. With the folder of another version, `--against`, each control is
+measured on both in turn, a few changes here and a few there, and the ratios are those to that version. Pointing, which
+never leaves the browser, is measured at 32×32 under 4× CPU throttling, as is the same on the empty page: a frame in
+which nothing is to be done.
 """
 
 from __future__ import annotations
@@ -13,50 +16,76 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
 
+from playwright.sync_api import CDPSession, Page, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.browser import ARGUMENTS, chromium
 from benchmarks.report import Result, median
 
 ROOT = Path(__file__).resolve().parents[1]
 CLOCK = (Path(__file__).parent / "clock.js").read_text("utf-8")
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
-WARM_UP, REPEATS = 3, 20
-QUIET_MS = 250
+ROUNDS, WARM_UP, REPEATS = 3, 3, 8
+QUIET_MS, POLLING = 250, 50
 THROTTLE = 4
 READY = '[role="gridcell"], .chip, .ledger td'
 
 Action = Callable[[Page, int], None]
+Side = tuple[tuple[str, int], str, Action, str]  # address and process of a server, path, what to do, what to wait for
 
 
-def run() -> Result:
-    """Measure each main control of each page."""
-    with server("benchmarks/empty_app.py") as empty, server("serve.py") as app, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+class Costs(NamedTuple):
+    """Milliseconds of a change: processor of the server, main thread of the browser, until it shows, until rest."""
+
+    server: float
+    thread: float
+    shown: float
+    rest: float
+
+
+def run(against: Path | None = None) -> Result:
+    """Measure each main control of each page; with another version beside it."""
+    with ExitStack() as stack:
+        empty = stack.enter_context(process("benchmarks/empty_app.py"))
+        here = stack.enter_context(process("serve.py"))
+        there = stack.enter_context(process("serve.py", root=against)) if against else None
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        shown0, rest0 = _measure(page, empty, _toggle("switch"), ready='[data-testid="stText"]')
-        rows: dict[str, list[float | str]] = {"empty page: toggle": [shown0, rest0, 1.0, 1.0]}
+        nothing = _measured(page, [(empty, "", _toggle("switch"), '[data-testid="stText"]')])[0]
+        rows: dict[str, list[float | str]] = {} if there else {"empty page: toggle": [*nothing, *[1.0] * len(nothing)]}
         for label, (path, action) in CONTROLS.items():
+            sides = [(place, path, action, READY) for place in (here, there) if place is not None]
             try:
-                shown, rest = _measure(page, app + path, action)
+                costs, *beside = _measured(page, sides)
             except PlaywrightError as error:
                 error.add_note(f"while pressing {label}")
                 raise
-            rows[label] = [shown, rest, shown / shown0, rest / rest0]
+            rows[label] = [*costs, *_ratios(costs, beside[0] if beside else nothing)]
         controls = [row for label, row in rows.items() if not label.startswith("empty")]
-        rows["median of the controls"] = [median([float(row[place]) for row in controls]) for place in range(4)]
-        still = _pointing(page, empty, '[data-testid="stText"]')
-        pointing = _pointing(page, f"{app}/scores?source=toy&T=32&D=64&H=2", _CELLS)
-        rows[f"pointing, 32×32, {THROTTLE}× throttled"] = [pointing, "", pointing / still, ""]
+        rows["median of the controls"] = [
+            median([float(row[place]) for row in controls]) for place in range(2 * len(nothing))]
+        still = _pointing(page, empty[0] if there is None else there[0] + _LARGE,
+                          '[data-testid="stText"]' if there is None else _CELLS)
+        pointing = _pointing(page, here[0] + _LARGE, _CELLS)
+        rows[f"pointing, 32×32, {THROTTLE}× throttled"] = ["", "", pointing, "", "", "", pointing / still, ""]
         browser.close()
-    return Result(["shown, ms", "at rest, ms", "shown, ratio", "at rest, ratio"], rows, [
-        f"Medians of {REPEATS} after {WARM_UP} warm-ups. Aims: shown 2.5×, at rest 4× the empty page; pointing 1.5×."])
+    beside = "before" if against else "empty"
+    figures = ("server", "main thread", "shown", "at rest")
+    return Result([f"{what}, ms" for what in figures] + [f"{what} / {beside}" for what in figures], rows, [
+        f"{ROUNDS} × {REPEATS} changes, {WARM_UP} before each {REPEATS} to warm up; means of what they cost, medians "
+        "of the times.",
+        f"Against {against.name}, measured in turn with it." if against else
+        "Aims: shown 2.5×, at rest 4× the empty page; pointing 1.5×."])
+
+
+def _ratios(costs: Costs, others: Costs) -> list[float]:
+    return [mine / other if other else float("nan") for mine, other in zip(costs, others, strict=True)]
 
 
 @contextmanager
@@ -67,14 +96,15 @@ def server(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def process(script: str, *options: str) -> Iterator[tuple[str, int]]:
-    """As `server`, with further options of Streamlit's; yields the address and the server's process id."""
+def process(script: str, *options: str, root: Path = ROOT) -> Iterator[tuple[str, int]]:
+    """As `server`, with further options of Streamlit's, of the version in the folder `root`; yields the address and the
+    server's process id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     started = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), "--server.headless", "true",
-         *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         *options], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(120):
@@ -89,20 +119,47 @@ def process(script: str, *options: str) -> Iterator[tuple[str, int]]:
         started.wait(timeout=10)
 
 
-def _measure(page: Page, address: str, action: Action, ready: str = READY) -> tuple[float, float]:
-    """Median milliseconds from the key or pointer press to the changed equation, and to a page at rest."""
-    page.goto(address)
+def _measured(page: Page, sides: Sequence[Side]) -> list[Costs]:
+    """What a change costs on each side, of all rounds together; the sides take turns."""
+    found: list[list[Costs]] = [[] for _ in sides]
+    for _round in range(ROUNDS):
+        for costs, (place, path, action, ready) in zip(found, sides, strict=True):
+            costs += _changes(page, place, path, action, ready)
+    return [Costs(mean([one.server for one in costs]), mean([one.thread for one in costs]),
+                  median([one.shown for one in costs]), median([one.rest for one in costs])) for costs in found]
+
+
+def _changes(page: Page, place: tuple[str, int], path: str, action: Action, ready: str) -> list[Costs]:
+    """A visit of a page, and changes on it; those that warm it up are left out."""
+    address, pid = place
+    page.goto(address + path)
     page.wait_for_selector(ready)
     page.wait_for_timeout(1500)
     page.evaluate(CLOCK)
-    times = []
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    kept = []
     for turn in range(WARM_UP + REPEATS):
+        used, busy = processor(pid), _busy(session)
         page.evaluate("window.__clock.start()")
         action(page, turn)
-        page.wait_for_function(f"window.__clock.quiet({QUIET_MS})", timeout=15_000)
-        times.append(page.evaluate("window.__clock.read()"))
-    kept = times[WARM_UP:]
-    return median([shown for shown, _ in kept]), median([rest for _, rest in kept])
+        page.wait_for_function(f"window.__clock.quiet({QUIET_MS})", timeout=15_000, polling=POLLING)
+        shown, rest = page.evaluate("window.__clock.read()")
+        kept.append(Costs(1000 * (processor(pid) - used), 1000 * (_busy(session) - busy), shown, rest))
+    session.detach()
+    return kept[WARM_UP:]
+
+
+def _busy(session: CDPSession) -> float:
+    """Seconds that the page's main thread has worked so far."""
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor that a process has used so far, its own and the system's for it, as Linux says."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _toggle(key: str) -> Action:
@@ -173,6 +230,9 @@ CONTROLS: dict[str, tuple[str, Action]] = {
 
 
 _CELLS = '[data-name="blocks.0.scaled"] [role="gridcell"]'
+
+
+_LARGE = "/scores?source=toy&T=32&D=64&H=2"
 
 
 def _pointing(page: Page, address: str, cells: str) -> float:

@@ -9,12 +9,11 @@ every second. Last, sessions come and go, and the server's memory is looked at o
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from benchmarks.interaction import process
+from benchmarks.interaction import process, processor
 from benchmarks.report import Result, median
 from benchmarks.student import Student, first_number
 
@@ -186,12 +185,6 @@ def memory(pid: int) -> int:
     """Bytes that a process holds and no other one shares with it, as Linux says; mapped weights are left out."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) * 1024
-
-
-def processor(pid: int) -> float:
-    """Seconds of processor that a process has used so far, its own and the system's for it, as Linux says."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _flat(lists: list[list[T]]) -> list[T]:

@@ -16,7 +16,8 @@ from pathlib import Path
 import streamlit
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.interaction import ARGUMENTS, CHROMIUM, ROOT, server
+from benchmarks.browser import ARGUMENTS, chromium
+from benchmarks.interaction import ROOT, server
 from benchmarks.report import Result, median
 
 TURNS = 3
@@ -27,7 +28,7 @@ LOAD = "import time, torch; from core import live; t = time.perf_counter(); live
 def run() -> Result:
     """Starts in turn, then loads."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         hello, app = [], []
         for _ in range(TURNS):
             hello.append(_drawn(browser, str(HELLO), "h1"))

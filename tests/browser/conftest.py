@@ -5,7 +5,6 @@ A page that logs an error, or asks anyone but this machine, fails its test.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,21 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browser.tabs import PATIENCE, Tabs, chromium
+from benchmarks.browser import ARGUMENTS, chromium
+from tests.browser.tabs import PATIENCE, Tabs
 from tests.server_logs import LATE, Server, Servers
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("CHROMIUM") or chromium()
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--font-render-hinting=none",  # letters as wide as in a window: the headless shell rounds them otherwise
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 expect.set_options(timeout=PATIENCE)
 LOCAL = {"127.0.0.1", ""}  # "" is a data: or blob: address
 
@@ -110,7 +99,7 @@ def bench_url(serve: Callable[[Path], str]) -> str:
 def browser() -> Iterator[Browser]:
     """One Chromium for the whole session."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        launched = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         yield launched
         launched.close()
 
@@ -123,8 +112,8 @@ def tabs(browser: Browser) -> Tabs:
 
 @pytest.fixture
 def open_page(tabs: Tabs) -> Iterator[Callable[..., Page]]:
-    """A function that opens a new page (keywords as `Browser.new_context`). When the test ends it fails on errors in
-    the console, uncaught exceptions, and requests that left this machine."""
+    """A function that opens a new page (keywords as `Tabs.open`). When the test ends it fails on errors in the console,
+    uncaught exceptions, and requests that left this machine."""
     complaints: list[str] = []
 
     def opened(**options: object) -> Page:
@@ -137,6 +126,13 @@ def open_page(tabs: Tabs) -> Iterator[Callable[..., Page]]:
     yield opened
     tabs.clear()
     assert not complaints
+
+
+@pytest.fixture
+def own_page(open_page: Callable[..., Page]) -> Page:
+    """A page like `page` that shares nothing, for who stands between it and its server: Playwright cannot do that in a
+    window that another page opened."""
+    return open_page(shared=False)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ and so share its process and what is compiled there. What a test leaves behind (
 
 from __future__ import annotations
 
-import shutil
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -15,12 +14,6 @@ from playwright.sync_api import Browser, BrowserContext, Page
 PATIENCE = 120_000  # milliseconds: nothing is asked to be quick here, and the machine may be busy or slow
 HOST = "http://127.0.0.1"  # of all servers of the tests; which port it is makes no other site
 KEPT = "cookies,local_storage,indexeddb,cache_storage,service_workers"  # what a page can leave behind
-SHELLS = ("chromium-headless-shell", "chromium")  # the first has no window of its own to draw, and needs less time
-
-
-def chromium() -> str:
-    """Where Chromium is; Debian's place for it where none is found, for the message of who misses it there."""
-    return next((found for name in SHELLS if (found := shutil.which(name))), "/usr/bin/chromium")
 
 
 class _Kept:
@@ -54,10 +47,16 @@ class Tabs:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._kept: dict[str, _Kept] = {}
+        self._own: list[BrowserContext] = []
         self._origins: set[str] = set()
 
-    def open(self, **options: object) -> Page:
-        """A new page in the context with these options (keywords as `Browser.new_context`)."""
+    def open(self, *, shared: bool = True, **options: object) -> Page:
+        """A new page in the context with these options (keywords as `Browser.new_context`), or in one of its own."""
+        if not shared:
+            context = self._browser.new_context(**options)  # type: ignore[arg-type]
+            context.set_default_timeout(PATIENCE)
+            self._own.append(context)
+            return context.new_page()
         key = repr(sorted(options.items()))
         if key not in self._kept:
             self._kept[key] = _Kept(self._browser, options)
@@ -67,6 +66,9 @@ class Tabs:
 
     def clear(self) -> None:
         """Close all pages that tests opened, and forget what they stored."""
+        for context in self._own:
+            context.close()
         for kept in self._kept.values():
             kept.clear({origin for origin in self._origins if origin.startswith(HOST)})
+        self._own.clear()
         self._origins.clear()

@@ -30,8 +30,8 @@ def type_ten(page: Page, late: Late) -> None:
 
 
 @pytest.mark.parametrize("delay", DELAYS)
-def test_ten_numbers_typed_fast_all_arrive_in_order(page: Page, bench_url: str, delay: int) -> None:
-    late = Late(page)
+def test_ten_numbers_typed_fast_all_arrive_in_order(own_page: Page, bench_url: str, delay: int) -> None:
+    page, late = own_page, Late(own_page)
     load(page, bench_url, "d0")
     cell(page, "Q", 1, 1).focus()
     late.delay = delay
@@ -51,9 +51,9 @@ def test_ten_numbers_typed_fast_all_arrive_in_order(page: Page, bench_url: str, 
 
 
 @pytest.mark.parametrize("delay", DELAYS)
-def test_ten_numbers_typed_on_a_page_of_the_app_are_what_it_goes_on_with(page: Page, url: str, delay: int) -> None:
+def test_ten_numbers_typed_on_a_page_of_the_app_are_what_it_goes_on_with(own_page: Page, url: str, delay: int) -> None:
     """The address of the page comes back late as well, and the browser goes on sending the one that it has."""
-    late = Late(page)
+    page, late = own_page, Late(own_page)
     visit(page, f"{url}/scores?lang=en&example=single_head")
     settled(page)
     trace = worked.single_head().edited({Q: {
@@ -87,8 +87,8 @@ AT_ONCE = """(places) => {
 
 
 @pytest.mark.parametrize("delay", DELAYS)
-def test_two_equations_edited_at_once_lose_nothing(page: Page, url: str, delay: int) -> None:
-    late = Late(page)
+def test_two_equations_edited_at_once_lose_nothing(own_page: Page, url: str, delay: int) -> None:
+    page, late = own_page, Late(own_page)
     visit(page, f"{url}/scores?lang=en&example=single_head")
     unfold(page, "from")
     settled(page)

@@ -7,7 +7,7 @@ import { drawEquation } from "./draw.js";
 import { setEdit } from "./editor.js";
 import { takeEdits } from "./edits.js";
 import { listen } from "./events.js";
-import { characterWidth, fit, measureText } from "./fit.js";
+import { characterWidth, fit, measureText, screenOf } from "./fit.js";
 import { has } from "./frames.js";
 import { takeFrames } from "./model.js";
 import { setPin, takePin } from "./pins.js";
@@ -134,7 +134,7 @@ function redraw(s) {
  */
 function refit(s) {
   const focus = s.focus;
-  fit(s);
+  fit(s, screenOf(s));
   s.height = innerHeight;
   s.dock.high = 0;
   s.dock.box.style.minHeight = "";

@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { cells } from "./numbers.js";
 import { dialsWidth } from "./turning.js";
 import { moveWindow } from "./windows.js";
-/** @import { CellElement, Frame, State } from "./types.d.ts" */
+/** @import { Frame, Screen, State } from "./types.d.ts" */
 
 /**
  * The longest number of each frame in characters, from its extremes: formatting every value would take too long.
@@ -89,11 +89,24 @@ export function hasMaps(s) {
   return s.order.some((f) => f.nr > DIGITS && f.nc > DIGITS && f.role !== "parameter");
 }
 
-/** @param {State} s */
-export function fit(s) {
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16, before = countsOf(s);
-  if (hasMaps(s) && !s.wantsDigits) fitMaps(s, rem);
-  else fitDigits(s, rem);
+/**
+ * What the screen gives, in pixels: the size of its type, and its height without what stands with the equation.
+ * @param {State} s
+ * @returns {Screen}
+ */
+export function screenOf(s) {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+  return { rem, height: innerHeight - s.wires.offsetHeight, full: innerHeight };
+}
+
+/**
+ * @param {State} s
+ * @param {Screen} screen
+ */
+export function fit(s, screen) {
+  const before = countsOf(s);
+  if (hasMaps(s) && !s.wantsDigits) fitMaps(s, screen);
+  else fitDigits(s, screen);
   for (const g of Object.values(s.groups)) moveWindow(g, g.start);
   s.seek ||= before !== countsOf(s); // the window moved round the pinned cell
 }
@@ -109,8 +122,9 @@ function countsOf(s) {
  * @param {(f: Frame) => number} width
  * @param {boolean} stack
  * @param {number} px
+ * @param {number} rem
  */
-function linesOf(s, width, stack, px) {
+function linesOf(s, width, stack, px, rem) {
   let n = 1, x = 0;
   for (const f of s.order) {
     const wide = width(f) + (stack ? 0 : signWidth(f.sign, px));
@@ -121,7 +135,7 @@ function linesOf(s, width, stack, px) {
     }
     x += wide;
   }
-  return n + (!stack && x + dialsWidth(s) > s.width ? 1 : 0);
+  return n + (!stack && x + dialsWidth(s, rem) > s.width ? 1 : 0);
 }
 
 // On canvas every cell that was sent is on screen; a matrix of few rows or columns gets larger ones.
@@ -141,16 +155,16 @@ export const MAP_LABEL = 4.6; // em, of a token beside a map
 
 /**
  * @param {State} s
- * @param {number} rem
+ * @param {Screen} screen
  */
-function fitMaps(s, rem) {
+function fitMaps(s, { rem, height, full }) {
   const px = 0.72 * rem, stack = s.width < 480, high = Math.max(...s.order.map((f) => f.nr));
   // The first view: 28 rem stand above, below and round the matrices of one line.
-  const room = Math.max(0.35 * innerHeight, innerHeight - s.wires.offsetHeight - 28 * rem);
+  const room = Math.max(0.35 * full, height - 28 * rem);
   const most = Math.max(EASY, Math.min(16, Math.floor(8 * room / high) / 8));
   const width = (cell) => (f) => labelWidth(f, px, MAP_LABEL) + Math.max(f.nc * mapCell(f, cell)[0] + 16, CAPTION * px);
   const largest = (n) => {
-    for (let c = most; c > 0.5; c -= 0.125) if (linesOf(s, width(c), stack, px) <= n) return c;
+    for (let c = most; c > 0.5; c -= 0.125) if (linesOf(s, width(c), stack, px, rem) <= n) return c;
     return 0.5;
   };
   const sizes = stack ? [largest(98)] : [1, 2, 3].map(largest);
@@ -161,17 +175,14 @@ function fitMaps(s, rem) {
 
 /**
  * @param {State} s
- * @param {number} rem
+ * @param {Screen} screen
  */
-function fitDigits(s, rem) {
+function fitDigits(s, { rem, height }) {
   const groups = Object.values(s.groups), stack = s.width < 480, isRoomy = (px) => px > 0.85 * rem;
   const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem;
-  const lines = (px, d, count) => linesOf(s, (f) => sizeOf(s, f, px, d, count(f.cg)).width, stack, px);
+  const lines = (px, d, count) => linesOf(s, (f) => sizeOf(s, f, px, d, count(f.cg)).width, stack, px, rem);
   // How many rows on all lines together keep the first view: 21 rem stand above and below, 6.4 round each matrix.
-  const room = (n, px) =>
-    Math.floor(
-      (innerHeight - s.wires.offsetHeight - (21 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)),
-    );
+  const room = (n, px) => Math.floor((height - (21 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
   const tallest = (inner) => Math.min(32, Math.max(0, ...s.order.filter((f) => f.rg.inner === inner).map((f) => f.nr)));
   const results = tallest(false),
     summed = tallest(true),
@@ -198,7 +209,7 @@ function fitDigits(s, rem) {
   // Two rows too many are shown all the same: the buttons of a window would be as tall.
   const total = room(n, px),
     few = Math.min(n, 2),
-    fitting = (all, part, spare) => all <= part + spare ? all : Math.max(5, part);
+    fitting = (all, part, spare) => all <= Math.max(5, part) + spare ? all : Math.max(5, part);
   const rows = best ? Math.min(fitting(results, Math.floor(total / few), 2 / few), n > 1 ? 12 : 32) : 32;
   const terms = best ? fitting(summed, total - (few - 1) * Math.min(rows, results), 2) : 32;
   for (const g of groups) {

@@ -61,8 +61,9 @@ export const MOST_LARGE = 8;
 /**
  * What the hands take beside the frames of a line, in pixels; where there are many they have a line of their own.
  * @param {State} s
+ * @param {number} rem
  */
-export function dialsWidth(s) {
-  const n = turnRule(s)?.first.length ?? 0, rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+export function dialsWidth(s, rem) {
+  const n = turnRule(s)?.first.length ?? 0;
   return n > MOST_LARGE ? 0 : n && (n * 4.3 + 0.8) * rem;
 }

@@ -274,6 +274,13 @@ export interface Grip {
   h: number;
 }
 
+/** What the screen gives, in pixels: `rem` of type, the `height` left beside what else the equation draws, the `full` one. */
+export interface Screen {
+  rem: number;
+  height: number;
+  full: number;
+}
+
 /** One mounted equation. What is drawn later than a module stands in `redraw`, `refit` and `point`. */
 export interface State {
   root: HTMLElement;
