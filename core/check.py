@@ -31,5 +31,15 @@ def compare(kind: str, name: str, written_out: Tensor, fused: Tensor) -> Check |
     return Check(kind, name, _largest(differences), _largest(sizes))
 
 
+def largest_difference(one: Tensor, other: Tensor) -> float:
+    """The largest absolute difference between two tensors of one shape; 0 for what is the same on both sides, an
+    infinity or a NaN too, and for tensors without entries; ∞ where only one side has a finite number, or each another
+    of those."""
+    if not one.numel():
+        return 0.0
+    same = (one == other) | (one.isnan() & other.isnan())
+    return _largest((one - other).masked_fill(same, 0.0))
+
+
 def _largest(values: Tensor) -> float:
     return float(values.abs().nan_to_num(nan=math.inf, posinf=math.inf).max())

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from core.check import largest_difference
+
 
 class Comparison(NamedTuple):
     """The right result and the wrong one, and their difference wrong − right: (B, H, T, ·), (B, T, ·) where no heads
@@ -21,17 +23,21 @@ class Comparison(NamedTuple):
 
     def largest(self, batch: int, head: int) -> float:
         """The largest absolute difference in one head, or in what stands alone; 0 where there is none to take."""
-        difference = self.difference
-        if difference is None:
+        if self.wrong is None or self.difference is None:
             return 0.0
-        if difference.ndim > 2:
-            difference = difference[batch if len(difference) > 1 else 0]
-        return float((difference[head] if difference.ndim > 2 else difference).abs().max())
+        return largest_difference(*(_of_head(x, batch, head) for x in (self.wrong, self.right)))
 
 
 def compare(right: Tensor, wrong: Tensor, divisor: float | None = None) -> Comparison:
     """The two beside each other; no difference where their shapes differ."""
     return Comparison(right, wrong, wrong - right if right.shape == wrong.shape else None, divisor, None)
+
+
+def _of_head(x: Tensor, batch: int, head: int) -> Tensor:
+    """(B, H, T, ·), (B, T, ·) or a matrix -> the matrix of one head, or the one that stands alone."""
+    if x.ndim > 2:
+        x = x[batch if len(x) > 1 else 0]
+    return x[head] if x.ndim > 2 else x
 
 
 def refusal(attempt: Callable[[], object]) -> str | None:

@@ -23,6 +23,7 @@ from torch.nn.functional import pad
 
 from core import embedding, sampling
 from core.cache import KVCache
+from core.check import largest_difference
 from core.errors import ShapeError, SizeOutOfRange
 from core.kept import Kept
 from core.machine.device import synchronise
@@ -132,7 +133,7 @@ def compare(
         logits = decoder.head(_last_real(x, step.allowed, None))  # (B, V)
         synchronise(x.device)
         seconds = time.perf_counter() - began
-    return Comparison(float((logits - step.logits).abs().max()), float(logits.abs().max()), step.seconds, seconds)
+    return Comparison(largest_difference(logits, step.logits), float(logits.abs().max()), step.seconds, seconds)
 
 
 class _Run:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from scripts.rules import ROOT
-from tests import second_run
+from tests import second_run, server_logs
 
 SHARED = ["pyproject.toml", "tests/conftest.py", "tests/second_run.py", "tests/server_logs.py",
-          "tests/browser/conftest.py"]
+          "tests/browser/conftest.py", "tests/browser/tabs.py", "benchmarks/browser.py"]
 PASSES = "def test_x():\n    pass\n"
 FAILS = "def test_x():\n    assert 0\n"
 # Fails first and passes then.
@@ -188,3 +188,28 @@ def test_what_a_log_says_after_every_test_is_an_error_of_its_own(tmp_path: Path)
     assert done.returncode == 1
     assert "2 passed, 1 error" in done.stdout
     assert "ERROR log of script.py after tests/browser/test_a.py::test_x[two]" in done.stdout
+
+
+GONE = """Exception in ASGI application
+Traceback (most recent call last):
+  File "starlette_websocket.py", line 516, in _websocket_endpoint
+starlette.websockets.WebSocketDisconnected: WebSocket is not connected. Need to call "accept" first.
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "starlette_websocket.py", line 524, in _websocket_endpoint
+starlette.websockets.WebSocketDisconnected: Cannot call "send" once a close message has been sent.
+"""
+OTHER = """Exception in ASGI application
+Traceback (most recent call last):
+  File "starlette_websocket.py", line 530, in _websocket_endpoint
+ValueError: too much
+"""
+
+
+@pytest.mark.parametrize(("text", "is_fault"), [
+    (GONE, False), (f"one\n{GONE}{GONE}two\n", False), (OTHER, True), (OTHER + GONE, True), (GONE + OTHER, True),
+    (GONE.replace('"send"', '"receive"'), True), ("", False)])
+def test_a_browser_that_left_while_it_was_sent_something_is_no_fault(text: str, is_fault: bool) -> None:
+    assert server_logs.has_fault(text) is is_fault

@@ -124,10 +124,12 @@ def wait_for_slice(
 
 
 def unfold(page: Page, key: str) -> Locator:
-    """Open a folded section of the page, wait until something stands in it, and return it."""
+    """Open a folded section of the page, wait until it stands, and return it: a press on what is still being put in
+    its place can miss it."""
     section = page.locator(f".st-key-open-{key}")
     section.locator("summary").first.click()
     expect(section.locator("[data-testid=stExpanderDetails] > *").first).to_be_visible()
+    settled(page)
     return section
 
 

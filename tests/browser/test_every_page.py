@@ -23,7 +23,6 @@ def unfold_all(page: Page) -> None:
     assert names
     for name in names:
         unfold(page, name)
-        settled(page)
 
 
 def visit(page: Page, address: str) -> Page:

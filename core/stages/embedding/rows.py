@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core import embedding
+from core.check import largest_difference
 from core.errors import ShapeError, UnknownOption
 from core.trace import Trace
 
@@ -72,7 +73,7 @@ def look_up(table: Tensor, ids: Tensor) -> Looked:
     rows = embedding.lookup(table, ids)
     product = embedding.one_hot_product(table, ids)
     one_hot = embedding.one_hot_product(torch.eye(table.shape[0]).to(table), ids)  # the table of one-hot rows itself
-    return Looked(rows, one_hot, product, float((rows - product).abs().max()))
+    return Looked(rows, one_hot, product, largest_difference(rows, product))
 
 
 def first_again(ids: Tensor, batch: int) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from core import ops
+from core.check import largest_difference
 from core.comparison import Comparison, compare
 from core.errors import UnknownOption
 from core.stage import At, CarriedOut
@@ -72,5 +73,5 @@ class Consequence(NamedTuple):
 def consequence(at: At, kind: str) -> Consequence:
     """What a mistake of `wrong_step` does to the logits that the next token of a text is chosen from."""
     right, wrong = (trace["logits"][at.batch, -1] for trace in (at.trace, wrong_step(at.trace, at.layer, kind)))  # (V,)
-    return Consequence(int(right.argmax()), int(wrong.argmax()), float((right - wrong).abs().max()),
-                       float(right.abs().max()))
+    size = float(right.abs().max())
+    return Consequence(int(right.argmax()), int(wrong.argmax()), largest_difference(right, wrong), size)

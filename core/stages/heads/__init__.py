@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from core import ops
+from core.check import largest_difference
 from core.comparison import Comparison, compare, refusal
 from core.layer import attention_output
 from core.programs import Program, edited_lines, program_of
@@ -45,7 +46,7 @@ def facts(at: At) -> HeadFacts:
 
 
 def _gap(weights: Tensor, one: int, other: int) -> float:
-    return float((weights[one] - weights[other]).abs().max())
+    return largest_difference(weights[one], weights[other])
 
 
 def viewed(at: At) -> Comparison:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from core import comparison, layouts, ops
+from core.check import largest_difference
 from core.errors import ShapeError
 from core.trace import Trace
 
@@ -149,7 +150,7 @@ def own_blocks(trace: Trace, layer: int, letter: str) -> tuple[OwnBlock, ...]:
     w, bias = getattr(matrices, letter), getattr(biases, letter)
     alone, together = (way(x, w, bias, heads) for way in (layouts.separate, layouts.merged))
     return tuple(OwnBlock(head, head * config.head_dim, config.head_dim,
-                          float((alone[:, head] - together[:, head]).abs().max())) for head in range(heads))
+                          largest_difference(alone[:, head], together[:, head])) for head in range(heads))
 
 
 def fused_shapes(
@@ -182,7 +183,7 @@ def contributions(trace: Trace, layer: int) -> Contributions:
     bias = trace[block + "bo"] if trace.config.out_bias else None
     total = parts.sum(dim=1) if bias is None else parts.sum(dim=1) + bias  # (B, T, D)
     whole = trace[block + "attn_out"]
-    return Contributions(parts, blocks, bias, total, whole, float((total - whole).abs().max()))
+    return Contributions(parts, blocks, bias, total, whole, largest_difference(total, whole))
 
 
 def rows_moved(trace: Trace, layer: int, token: int) -> list[int]:

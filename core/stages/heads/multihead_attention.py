@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from core import ops
+from core.check import largest_difference
 from core.trace import Trace
 
 
@@ -46,8 +47,9 @@ def parity(trace: Trace, layer: int) -> Parity:
     ours = trace[block + ("attn_out" if block + "attn_out" in trace else "concat")]
     readable = ~(trace[block + "masked"] == ops.NEG_INF).all(dim=-1)  # (B, H, T)
     rows = readable.all(dim=1)  # (B, T)
-    return Parity(given, weights, averaged, output, _largest(weights[readable], trace[block + "weights"][readable]),
-                  _largest(output[rows], ours[rows]), int((~rows).sum()))
+    weights_apart = largest_difference(weights[readable], trace[block + "weights"][readable])
+    output_apart = largest_difference(output[rows], ours[rows])
+    return Parity(given, weights, averaged, output, weights_apart, output_apart, int((~rows).sum()))
 
 
 def _module(trace: Trace, layer: int, given: str) -> nn.MultiheadAttention:
@@ -87,7 +89,3 @@ def _per_head(trace: Trace, batch: int) -> Tensor:
     """The additive mask as the module wants it, (B·H, Tq, Tk)."""
     mask = trace["mask"]
     return mask.expand(batch, trace.config.heads, *mask.shape[-2:]).flatten(0, 1)
-
-
-def _largest(one: Tensor, other: Tensor) -> float:
-    return float((one - other).abs().max()) if one.numel() else 0.0

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from core import comparison
+from core.check import largest_difference
 from core.derive import exact_sum
 from core.errors import SizeOutOfRange
 from core.trace import Trace
@@ -205,7 +206,7 @@ def _tried(code: str, attempt: Callable[[], Tensor | np.ndarray]) -> Way:
 
 def exact_difference(left: Tensor, right: Tensor) -> float:
     """The largest difference between the product in float32 and the same in float64."""
-    return float(((left @ right).double() - left.double() @ right.double()).abs().max())
+    return largest_difference((left @ right).double(), left.double() @ right.double())
 
 
 def read_shape(text: str) -> tuple[int, ...] | None:

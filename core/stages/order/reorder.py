@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from core import embedding, masks, ops
+from core.check import largest_difference
 from core.errors import UnknownOption
 from core.layer import attention_output, isolated_layer
 from core.trace import Trace
@@ -133,11 +134,10 @@ def reorder(
     after.tokens = [trace.tokens[place] for place in order] if len(trace.tokens) == len(order) else []
     name = f"blocks.0.{attention_output(before)}"
     expected, found = p @ before[name], after[name]
-    gaps = (found - expected).abs().amax(dim=(0, 2))  # (T)
     limit = EQUAL * max(1.0, float(expected.abs().max()))
-    broken = tuple(int(row) for row in (gaps > limit).nonzero().flatten())
-    return Reordered(order, p, contents, before, after, expected, found, float(gaps.max()), broken,
-                     float((found - before[name]).abs().max()))
+    broken = tuple(row for row in range(len(order)) if largest_difference(found[:, row], expected[:, row]) > limit)
+    return Reordered(order, p, contents, before, after, expected, found, largest_difference(expected, found), broken,
+                     largest_difference(found, before[name]))
 
 
 class Sight(NamedTuple):

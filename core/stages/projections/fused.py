@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from core import ops
+from core.check import largest_difference
 from core.errors import ShapeError
 from core.layouts import Parameters, merged, separate, weights_of
 from core.stage import At
@@ -102,4 +103,4 @@ def _edited(at: At, letter: str) -> bool:
 
 
 def _largest(one: tuple[Tensor, ...] | list[Tensor], other: list[Tensor]) -> float:
-    return max(float((a - b).abs().max()) for a, b in zip(one, other, strict=True))
+    return max(largest_difference(a, b) for a, b in zip(one, other, strict=True))

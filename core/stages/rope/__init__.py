@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from core import ops, steps
+from core.check import largest_difference
 from core.comparison import Comparison, compare
 from core.programs import Program, edited_lines, program_of, rope_lines
 from core.questions import CLOSE, Question, Verdict, equal
@@ -44,7 +45,7 @@ def facts(at: At) -> RotationFacts:
     span = max(positions) - min(positions)
     after = [at.trace[at.block + name][at.batch] for name in ("q_rot", "k_rot")]
     before = [x[at.batch] for x in _unturned(at)]
-    stretch = max(float((a.norm(dim=-1) - b.norm(dim=-1)).abs().max()) for a, b in zip(after, before, strict=True))
+    stretch = max(largest_difference(a.norm(dim=-1), b.norm(dim=-1)) for a, b in zip(after, before, strict=True))
     zero = [row for row, position in enumerate(positions) if position == 0]
     origin = all(torch.equal(a[:, zero], b[:, zero]) for a, b in zip(after, before, strict=True)) if zero else None
     return RotationFacts(
@@ -104,7 +105,7 @@ def decoded(at: At) -> Decoded:
         new = steps.rotate(config, k, positions)
         rows.append(ops.raw_scores(steps.rotate(config, q, place), torch.cat([cached, new], dim=2))[:, :, 0])
     right = trace[at.block + "scores"][:, :, -1]
-    return Decoded(positions[:, 0], rows[0], float((rows[0] - right).abs().max()), rows[1])
+    return Decoded(positions[:, 0], rows[0], largest_difference(rows[0], right), rows[1])
 
 
 def ask(at: At, number: int) -> Question:

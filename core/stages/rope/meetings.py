@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core import derive
+from core.check import largest_difference
 from core.stages.rope import rotation
 from core.stages.rope.rotation import PairScores
 from core.trace import Trace
@@ -96,7 +97,7 @@ def pairings(trace: Trace, layer: int, batch: int, head: int) -> Pairings:
     q, _k = _rows(trace, layer, batch, head)
     matrix = rotation.permuting(order)
     right = trace[f"blocks.{layer}.scores"]
-    gaps = [float((rotation.other_pairing(trace, layer, convert=convert)["blocks.0.scores"] - right).abs().max())
+    gaps = [largest_difference(rotation.other_pairing(trace, layer, convert=convert)["blocks.0.scores"], right)
             for convert in (True, False)]
     return Pairings(order, matrix, q, q @ matrix, *gaps)
 
@@ -105,4 +106,4 @@ def drift(trace: Trace, layer: int, moved: int) -> float:
     """The largest change of the layer's raw scores when every position moves on by `moved`: rounding, no more."""
     other = rotation.under(trace, layer, rotation.settings(trace.config), moved)
     where = layer if other is trace else 0
-    return float((other[f"blocks.{where}.scores"] - trace[f"blocks.{layer}.scores"]).abs().max())
+    return largest_difference(other[f"blocks.{where}.scores"], trace[f"blocks.{layer}.scores"])

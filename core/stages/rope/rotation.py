@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from core import rope
+from core.check import largest_difference
 from core.config import ModelConfig, Pairing
 from core.errors import ShapeError, UnknownOption
 from core.layer import isolated_layer
@@ -155,8 +156,8 @@ def pair_scores(q: Tensor, k: Tensor, positions: tuple[int, int], how: Rope) -> 
 
 def apart(one: PairScores, other: PairScores) -> float:
     """The largest difference between two scores, pair by pair and in sum."""
-    return max(abs(a - b) for a, b in zip((*one.parts, one.rest, one.total), (*other.parts, other.rest, other.total),
-                                          strict=True))
+    return largest_difference(*(torch.tensor([*score.parts, score.rest, score.total], dtype=torch.float64)
+                                for score in (one, other)))
 
 
 def by_distance(q: Tensor, k: Tensor, distances: Sequence[int], how: Rope) -> Tensor:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 from core import ops
+from core.check import largest_difference
 from core.comparison import Comparison, compare
 from core.programs import Program, attention, program_of
 from core.questions import Question, Verdict
@@ -37,7 +38,7 @@ def facts(at: At) -> SharingFacts:
     config, weights = at.trace.config, at.trace[at.block + "weights"][at.batch]
     kv_head = at.head // config.group
     readers = tuple(range(kv_head * config.group, (kv_head + 1) * config.group))
-    gaps = {(a, b): float((weights[a] - weights[b]).abs().max()) for a, b in itertools.combinations(readers, 2)}
+    gaps = {(a, b): largest_difference(weights[a], weights[b]) for a, b in itertools.combinations(readers, 2)}
     furthest = max(gaps, key=gaps.__getitem__) if gaps else None
     return SharingFacts(kv_head, readers, furthest, gaps[furthest] if furthest else 0.0,
                         2 * config.kv_heads * config.head_dim, 2 * config.heads * config.head_dim)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from core.check import largest_difference
 from core.errors import Indivisible, UnknownOption
 from core.layer import attention_output, isolated_layer
 from core.trace import Trace
@@ -109,6 +110,6 @@ def share(trace: Trace, layer: int, kv_heads: int, way: Way = "mean") -> Shared:
     v = found["blocks.0.v"]
     batch, _, tokens, width = v.shape
     name = attention_output(found)
-    difference = float((found[f"blocks.0.{name}"] - trace[block + name]).abs().max())
+    difference = largest_difference(found[f"blocks.0.{name}"], trace[block + name])
     return Shared(wiring(config.heads, kv_heads, width, tokens, batch=batch, dtype=v.dtype), found,
                   change(config.kv_heads, kv_heads), difference)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from core import comparison
@@ -68,15 +69,20 @@ def _numbers(values: Tensor) -> np.ndarray:
     return np.ascontiguousarray(values.float().numpy())
 
 
+def _table(rows: list[list[float]]) -> np.ndarray:
+    """Numbers of float64 as they are shown; what is too large for float32 is ∞ there."""
+    return _numbers(torch.tensor(rows, dtype=torch.float64))
+
+
 def met(found: Meetings, *, key: str, bench: Bench) -> None:
     """Each meeting as a row: the product of every pair, and their sum."""
     rows = [meeting for meeting in (found.here, found.there, found.other) if meeting is not None]
     rest = any(meeting.score.rest for meeting in rows)
-    values = np.array([[*meeting.score.parts, *([meeting.score.rest] if rest else [])] for meeting in rows], np.float32)
+    values = _table([[*meeting.score.parts, *([meeting.score.rest] if rest else [])] for meeting in rows])
     places = Axis("T", _("query, key, positions ↓"), [meeting_name(meeting.query, meeting.key, meeting.score.positions)
                                                        for meeting in rows])
     pairs = [str(number + 1) for number in range(len(found.here.score.parts))] + [_STILL] * rest
-    sums = np.array([[meeting.score.total] for meeting in rows], np.float32)
+    sums = _table([[meeting.score.total] for meeting in rows])
     symbol = i18n.symbol("scores")
     frames = [
         Frame("parts", "parts", _("by pairs"), "score", values, places, Axis("Dh", _("pair →"), pairs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -250,11 +251,13 @@ def mistakes(shown: Scores) -> None:
         "times_root": _("Two inversions cancel: dividing by 1/√Dh multiplies. The softmax becomes one-sided, the more "
                         "so the wider the head."),
     }
-    st.markdown(explained[kind] + " " + _(
-        "Largest difference in this head: {value}. On average over the rows, the largest softmax weight would be "
-        "{wrong} instead of {right} (no mask).").format(
-            value=format_number(largest, bench.decimals), wrong=format_number(wrong.largest, bench.decimals),
-            right=format_number(right.largest, bench.decimals)))
+    told = [explained[kind], _("Largest difference in this head: {value}.").format(
+        value=format_number(largest, bench.decimals))]
+    if math.isfinite(wrong.largest) and math.isfinite(right.largest):
+        told.append(_("On average over the rows, the largest softmax weight would be {wrong} instead of {right} (no "
+                      "mask).").format(wrong=format_number(wrong.largest, bench.decimals),
+                                       right=format_number(right.largest, bench.decimals)))
+    st.markdown(" ".join(told))
 
 
 def scale_experiment(shown: Scores) -> None:
