@@ -130,8 +130,8 @@ def open_page(tabs: Tabs) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def own_page(open_page: Callable[..., Page]) -> Page:
-    """A page like `page` that shares nothing, for who stands between it and its server: Playwright cannot do that in a
-    window that another page opened."""
+    """A page like `page` that shares nothing, for who stops its clock, which all pages of a context have in common, or
+    stands between it and its server, which Playwright cannot do in a window that another page opened."""
     return open_page(shared=False)
 
 

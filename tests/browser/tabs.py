@@ -36,6 +36,7 @@ class _Kept:
         for page in self.context.pages:
             if page is not self.opener:
                 page.close()
+        assert not self.opener.evaluate("'__pwClock' in globalThis"), "a stopped clock is for `own_page`"
         self.context.clear_cookies()
         for origin in sorted(origins):
             self.devtools.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": KEPT})

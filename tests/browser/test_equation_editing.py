@@ -207,8 +207,8 @@ def test_an_edit_is_known_in_a_frame_that_can_only_be_read(page: Page, bench_url
     assert glowing(page, "lit") == {"X row 3 column 1", "X row 3 column 2", "WQ row 1 column 4", "WQ row 2 column 4"}
 
 
-def test_play_keeps_a_calm_pace_and_says_what_is_done(page: Page, bench_url: str) -> None:
-    load(page, bench_url, "d0")
+def test_play_keeps_a_calm_pace_and_says_what_is_done(own_page: Page, bench_url: str) -> None:
+    page = load(own_page, bench_url, "d0")
     page.clock.install(time=0)
     page.clock.pause_at(1000)
     numbers = page.locator("[data-name='blocks.0.scores'] [role=gridcell]")

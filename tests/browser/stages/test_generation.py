@@ -107,7 +107,8 @@ def test_weights_times_v_is_the_core_s_cell_for_cell(page: Page, url: str) -> No
     assert check_pointing(page, 1, traced(step), frames, decimals=2, labels=traced(step).key_tokens) == 17
 
 
-def test_it_runs_by_itself_and_stops_at_once(page: Page, url: str) -> None:
+def test_it_runs_by_itself_and_stops_at_once(own_page: Page, url: str) -> None:
+    page = own_page
     page.clock.install()
     visit(page, f"{url}/generation?lang=en&source=toy&new=256&T=4")
     press(page, "go")
