@@ -30,7 +30,7 @@ from benchmarks.report import Result, median
 
 ROOT = Path(__file__).resolve().parents[1]
 CLOCK = (Path(__file__).parent / "clock.js").read_text("utf-8")
-ROUNDS, WARM_UP, REPEATS = 3, 3, 8
+ROUNDS, WARM_UP, REPEATS = 2, 3, 10
 QUIET_MS, POLLING = 250, 50
 THROTTLE = 4
 READY = '[role="gridcell"], .chip, .ledger td'

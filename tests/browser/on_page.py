@@ -127,6 +127,7 @@ def unfold(page: Page, key: str) -> Locator:
     """Open a folded section of the page, wait until it stands, and return it: a press on what is still being put in
     its place can miss it."""
     section = page.locator(f".st-key-open-{key}")
+    settled(page)
     section.locator("summary").first.click()
     expect(section.locator("[data-testid=stExpanderDetails] > *").first).to_be_visible()
     settled(page)

@@ -282,9 +282,8 @@ def controls(run: Run) -> int | None:
         st.button(_("Start over"), on_click=_start_over, args=(run.prompt,), key="run-over")
         st.button(_("Step"), on_click=_step, args=(run,), disabled=run.done or run.running, key="run-step",
                   type="primary")
-        if st.button(_("Stop") if run.running else _("Run"), disabled=run.done, key="run-go"):
-            _run(run, not run.running)
-            st.rerun()
+        st.button(_("Stop") if run.running else _("Run"), on_click=_run, args=(run, not run.running), disabled=run.done,
+                  key="run-go")
         with st.popover(_("Settings")):
             generation_settings.controls(live=run.prompt.source == "live")
         newest, held().newest = held().newest, False

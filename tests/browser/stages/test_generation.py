@@ -114,16 +114,15 @@ def test_it_runs_by_itself_and_stops_at_once(own_page: Page, url: str) -> None:
     press(page, "go")
     expect(page.locator(".st-key-run-go button")).to_have_text("Stop")
     handle = page.locator(SLIDER).first  # while a run draws, the slider of the step before may still stand
-    page.wait_for_function("path => Number(document.querySelector(path)?.value) >= 5", arg=SLIDER)
+    expect(handle).not_to_have_attribute("max", "2")  # as many as a page makes when it opens
     page.locator(".st-key-run-go button").evaluate("button => button.click()")  # it is drawn anew with every step
     expect(page.locator(".st-key-run-go button")).to_have_text("Run")
     expect(page.locator(".st-key-run-go button")).to_be_enabled()  # stopped, and not at its end
-    page.clock.fast_forward(1200)  # more than three ticks: what was on its way when it was stopped is drawn
-    settled(page)
-    made = handle.get_attribute("max")
-    page.clock.fast_forward(1200)
-    settled(page)
-    assert handle.get_attribute("max") == made
+    made = int(handle.get_attribute("max") or 0)
+    for _ in range(2):
+        page.clock.fast_forward(1200)  # more than three ticks
+        settled(page)
+    assert int(handle.get_attribute("max") or 0) <= made + 1  # what was on its way when it was stopped is drawn
     press(page, "go")
     expect(page.get_by_text("The run ends here")).to_be_visible()
     expect(page.locator(".st-key-run-go button")).to_be_disabled()

@@ -121,8 +121,12 @@ def test_the_keyboard_reaches_tokens_and_merges(page: Page, url: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".part").nth(1)).to_have_class("part chosen")
     page.keyboard.press("ArrowDown")
+    page.wait_for_url("**pin=part**")  # what was chosen came back, and the ladder was drawn anew
+    settled(page)
+    expect(page.locator(".rung .symbol:focus")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(page.locator(".rung")).to_have_count(0)
+    expect(page.locator(".chip:focus")).to_have_count(1)
 
 
 def test_a_text_too_long_is_refused_and_the_last_one_stays(page: Page, url: str) -> None:

@@ -107,11 +107,12 @@ function neighbour(s, here, key) {
 }
 function focusOn(s, at) {
   const node = s.root.querySelector(`[data-at="${at}"]`);
-  if (!node) return;
+  if (!node) return false;
   for (const other of node.closest("[role=grid]").querySelectorAll("[data-at]")) {
     other.tabIndex = other === node ? 0 : -1;
   }
   node.focus({ preventScroll: true });
+  return true;
 }
 
 function drawChips(s) {
@@ -149,7 +150,7 @@ function drawChips(s) {
 
 const MOST_ROWS = 40;
 function drawLadder(s) {
-  const part = s.place && s.data.parts[s.place[0]];
+  const part = s.place && s.data.parts[s.place[0]], focused = s.ladder.querySelector(":focus")?.dataset.at;
   s.rows = part?.symbols.length ? ladder(part) : [];
   s.ladder.setAttribute("aria-label", say(s, "merges"));
   s.ladder.replaceChildren();
@@ -170,6 +171,7 @@ function drawLadder(s) {
       make("bdi", "label", cell).textContent = symbol.label;
     });
   });
+  if (focused && !focusOn(s, focused)) s.chips.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
 }
 
 // ---- pointing: a symbol lights what it was made from and what it becomes ----
