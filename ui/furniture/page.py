@@ -78,10 +78,10 @@ class Section(Generic[Takes]):
 class Page(Generic[S]):
     """What a page shows, from top to bottom. `subject` reads the bench; then come, each if the page has it:
 
-    `controls` (which fill in the subject), `equation`, which draws the matrices, `formula`, which stands above them and
-    is drawn when they are known, `predict` (the question), `look_for` (sentences), `sections`, `checks`, and `tail`,
-    when the address has been written. Where `complete` says no, there is nothing to ask and to say, and only the
-    equation, the checks and the tail are drawn.
+    `controls` (which fill in the subject), `equation`, which draws the matrices, `formula`, which stands above both
+    and is drawn when they are known (on a page that runs by itself below the controls), `predict` (the question),
+    `look_for` (sentences), `sections`, `checks`, and `tail`, when the address has been written. Where `complete`
+    says no, there is nothing to ask and to say, and only the equation, the checks and the tail are drawn.
 
     `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all. A page
     that shows no number of the trace says nothing of `edits`. `fragment` runs the interactive part, by default as one
@@ -135,9 +135,12 @@ def _draw(page: Page[Any]) -> None:
     """Everything that changes with an edit, a pin or a switch of the page."""
     subject = page.subject()
     own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
-    strip_at, formula_at = (st.container() if part is not None else None for part in (own_strip, page.formula))
+    strip_at = st.container() if own_strip is not None else None
+    formula_at = st.container() if page.formula is not None and page.fragment is None else None
     if page.controls is not None:
         page.controls(subject)
+    if page.formula is not None and page.fragment is not None:
+        formula_at = st.container()  # its height changes as a run goes on, whose buttons must stay where they are
     if strip_at is not None and own_strip is not None:
         with strip_at:
             own_strip(page.slug, subject)
