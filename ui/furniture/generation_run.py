@@ -282,8 +282,11 @@ def controls(run: Run) -> int | None:
         st.button(_("Start over"), on_click=_start_over, args=(run.prompt,), key="run-over")
         st.button(_("Step"), on_click=_step, args=(run,), disabled=run.done or run.running, key="run-step",
                   type="primary")
-        st.button(_("Stop") if run.running else _("Run"), on_click=_run, args=(run, not run.running), disabled=run.done,
-                  key="run-go")
+        # Two buttons: a press that comes twice, as beside a tick it may, must not take itself back.
+        if run.running:
+            st.button(_("Stop"), on_click=_run, args=(run, False), key="run-stop")
+        else:
+            st.button(_("Run"), on_click=_run, args=(run, True), disabled=run.done, key="run-go")
         with st.popover(_("Settings")):
             generation_settings.controls(live=run.prompt.source == "live")
         newest, held().newest = held().newest, False

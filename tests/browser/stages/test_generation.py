@@ -112,10 +112,13 @@ def test_it_runs_by_itself_and_stops_at_once(own_page: Page, url: str) -> None:
     page.clock.install()
     visit(page, f"{url}/generation?lang=en&source=toy&new=256&T=4")
     press(page, "go")
-    expect(page.locator(".st-key-run-go button")).to_have_text("Stop")
+    stop = page.locator(".st-key-run-stop button")
+    expect(stop).to_have_text("Stop")
+    place = stop.bounding_box()
     handle = page.locator(SLIDER).first  # while a run draws, the slider of the step before may still stand
     expect(handle).not_to_have_attribute("max", "2")  # as many as a page makes when it opens
-    page.locator(".st-key-run-go button").evaluate("button => button.click()")  # it is drawn anew with every step
+    assert stop.bounding_box() == place  # whoever aims at it hits it
+    stop.click()
     expect(page.locator(".st-key-run-go button")).to_have_text("Run")
     expect(page.locator(".st-key-run-go button")).to_be_enabled()  # stopped, and not at its end
     made = int(handle.get_attribute("max") or 0)

@@ -37,7 +37,7 @@ def test_measuring_draws_both_curves_and_stops(page: Page, url: str) -> None:
     section = unfold(page, "times")
     section.locator(".st-key-measure-go button").click()
     expect(section.locator(".js-plotly-plot").first).to_be_visible()
-    section.locator(".st-key-measure-go button").click()
+    section.locator(".st-key-measure-stop button").click()
     expect(section.get_by_text("Measure on this machine")).to_be_visible()
 
 

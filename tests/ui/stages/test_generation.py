@@ -172,7 +172,7 @@ def test_run_goes_on_by_itself_until_it_is_done_or_stopped() -> None:
     at = opened(GENERATION, lang="en", new="256", **parts)
     button(at, "run-go")
     assert at.button(key="run-step").disabled
-    button(at, "run-go")  # stop
+    button(at, "run-stop")
     made = at.slider(key="_place").max
     assert not at.button(key="run-step").disabled
     assert made > 2
@@ -383,7 +383,7 @@ def test_a_measurement_goes_on_by_itself_and_stops() -> None:
     assert len(at.get("progress")) == 1
     at.run()
     assert len(at.get("plotly_chart")) == 1
-    button(at, "measure-go")
+    button(at, "measure-stop")
     assert not at.get("progress")
 
 

@@ -63,11 +63,13 @@ def _times(run: Run) -> None:
     st.markdown(_("How long does the step that reads one token take, at growing lengths of the text before it?"))
     with st.container(horizontal=True, vertical_alignment="center"):
         running = found is not None and found.running
-        if st.button(_("Stop") if running else _("Measure on this machine"), key="measure-go"):
-            if found is not None and running:
+        # Two buttons: a press that comes twice, as beside a tick it may, must not take itself back.
+        if found is not None and running:
+            if st.button(_("Stop"), key="measure-stop"):
                 found.running = False
-            else:
-                held.last = Measuring(run)
+                st.rerun()
+        elif st.button(_("Measure on this machine"), key="measure-go"):
+            held.last = Measuring(run)
             st.rerun()
         if found is not None and running:
             st.progress(len(found.rows) / len(found.at))
