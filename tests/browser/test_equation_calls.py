@@ -43,12 +43,35 @@ def sent(rows: int) -> dict[str, Any]:
                          rev=0, seq=0, hidden_note="")
 
 
+def sources() -> list[str]:
+    """The program and the component, as the browser gets them."""
+    return [base64.b64encode(bundle.bundle(SCRIPTS / f"{name}.js").encode()).decode() for name in ("equation", "mount")]
+
+
 @pytest.mark.parametrize("late", [True, False])
 def test_the_newest_data_stands_whatever_the_order_of_the_calls(page: Page, late: bool) -> None:
     page.goto("about:blank")
-    sources = [base64.b64encode(bundle.bundle(SCRIPTS / f"{name}.js").encode()).decode()
-               for name in ("equation", "mount")]
     steps = [sent(rows) for rows in (2, 3, 5)]
     newest = [[str(500 + n) for n in range(10)], [str(500 + n) for n in (*range(0, 10, 2), *range(1, 10, 2))]]
     for order in permutations(range(3)):
-        assert page.evaluate(CALLS, [*sources, steps, order, late]) == newest, order
+        assert page.evaluate(CALLS, [*sources(), steps, order, late]) == newest, order
+
+
+# Two equations wait for the program; the first leaves the page before it comes.
+LEFT = """async ([program, mount, sent]) => {
+    globalThis.equationProgram = undefined;
+    const load = (source) => import(`data:text/javascript;base64,${source}#left`);
+    document.body.innerHTML = "<div></div><div></div>";
+    const [gone, stays] = [...document.body.children].map((host) => host.attachShadow({ mode: "open" }));
+    for (const parentElement of [gone, stays]) parentElement.innerHTML = "<div class='equation'></div>";
+    const component = await load(mount);
+    for (const parentElement of [gone, stays]) component.default({ data: sent, parentElement, setStateValue() {} });
+    gone.host.remove();
+    await load(program);
+    return [gone, stays].map((parentElement) => parentElement.querySelectorAll("[role=gridcell]").length);
+}"""
+
+
+def test_one_that_has_left_keeps_no_other_from_being_drawn(page: Page) -> None:
+    page.goto("about:blank")
+    assert page.evaluate(LEFT, [*sources(), sent(3)]) == [0, 12]

@@ -184,11 +184,13 @@ const STATES = new WeakMap();
 const CALLS_KEPT = 8; // more are never under way at once
 
 /**
- * A call of Streamlit's: new data for an equation, or its first.
+ * A call of Streamlit's: new data for an equation, or its first. One whose equation has left the page while the program
+ * was still on its way draws nothing.
  * @param {Mounted} call
  */
 function draw(call) {
   const { parentElement } = call;
+  if (!parentElement.isConnected) return () => {};
   let s = STATES.get(parentElement);
   if (!s) STATES.set(parentElement, s = mount(parentElement));
   s.calls = [...s.calls.slice(-CALLS_KEPT), call];
