@@ -1,9 +1,16 @@
-"""SmolLM2 against Transformers' Llama, with the weights read from the same GGUF file by another path."""
+"""SmolLM2 against Transformers' Llama, with the weights read from the same GGUF file by another path.
+
+Logits, attention maps and the stream are compared in float64, where only the formulas differ, and the angles of RoPE,
+which Transformers always computes in float32: in float32 two right programs are apart by what thirty layers make of
+rounding, which depends on the processor. What the app computes, in float32, is held to its own float64 within what
+float32 can hold of the largest number on the way.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import gguf
 import pytest
@@ -12,7 +19,9 @@ from gguf.quants import dequantize
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from core.check import largest_difference
 from core.live import Live, registry
+from core.trace import Trace
 
 SENTENCES = ["The cat chased the ball because it was fast.", "我喜欢学习"]
 
@@ -62,48 +71,71 @@ def reference() -> LlamaForCausalLM:
 
 
 @pytest.fixture(scope="module", params=SENTENCES)
-def pair(request: pytest.FixtureRequest, smollm: Live, reference: LlamaForCausalLM) -> tuple[Live, str, Any]:
-    ids = torch.tensor([smollm.encode(request.param).ids])
+def text(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+class Exact(NamedTuple):
+    """Ours as a trace with its logits, and what Transformers returns, in float64."""
+
+    trace: Trace
+    logits: Tensor
+    theirs: Any
+
+
+@pytest.fixture(scope="module")
+def exact(text: str, smollm: Live, reference: LlamaForCausalLM) -> Exact:
+    ids = torch.tensor([smollm.encode(text).ids])
+    trace = Trace()
     with torch.no_grad():
-        theirs = reference(ids, output_attentions=True, output_hidden_states=True)
-    return smollm, request.param, theirs
+        logits = copy.deepcopy(smollm.decoder).double()(ids, trace=trace)
+        theirs = copy.deepcopy(reference).double()(ids, output_attentions=True, output_hidden_states=True)
+    assert logits.dtype == theirs.logits.dtype == torch.float64
+    return Exact(trace, logits, theirs)
 
 
 def assert_close(ours: Tensor, theirs: Tensor, what: str) -> None:
     torch.testing.assert_close(ours, theirs, atol=WITHIN, rtol=0.0, msg=lambda text: f"{what}: {text}")
 
 
-def test_logits(pair: tuple[Live, str, Any]) -> None:
-    model, text, theirs = pair
-    ids = torch.tensor([model.encode(text).ids])
-    assert_close(model.decoder(ids), theirs.logits, "fused")
-    assert_close(model.trace(text)["logits"], theirs.logits, "traced")
+def test_logits(exact: Exact) -> None:
+    assert_close(exact.logits, exact.theirs.logits, "fused")
+    assert_close(exact.trace["logits"], exact.theirs.logits, "traced")
 
 
-def test_every_attention_map(pair: tuple[Live, str, Any]) -> None:
-    model, text, theirs = pair
-    trace = model.trace(text)
-    assert len(theirs.attentions) == model.config.layers
-    for layer, weights in enumerate(theirs.attentions):
-        assert_close(trace[f"blocks.{layer}.weights"], weights, f"layer {layer}")
+def test_every_attention_map(exact: Exact) -> None:
+    assert len(exact.theirs.attentions) == exact.trace.config.layers
+    for layer, weights in enumerate(exact.theirs.attentions):
+        assert_close(exact.trace[f"blocks.{layer}.weights"], weights, f"layer {layer}")
 
 
-def test_every_hidden_state(pair: tuple[Live, str, Any]) -> None:
+def test_every_hidden_state(exact: Exact) -> None:
     """Transformers lists the input of every block, and last the stream after the final norm (not before it)."""
-    model, text, theirs = pair
-    trace = model.trace(text)
-    *stream, final = theirs.hidden_states
-    assert len(stream) == model.config.layers
-    largest = torch.zeros(stream[0].shape[:2])  # (B, T)
+    *stream, final = exact.theirs.hidden_states
+    assert len(stream) == exact.trace.config.layers
+    largest = torch.zeros(stream[0].shape[:2], dtype=torch.float64)  # (B, T)
     for layer, hidden in enumerate(stream):
         largest = torch.maximum(largest, hidden.abs().amax(dim=-1))
-        difference = (trace[f"blocks.{layer}.in"] - hidden).abs().amax(dim=-1)
+        difference = (exact.trace[f"blocks.{layer}.in"] - hidden).abs().amax(dim=-1)
         assert (difference <= WITHIN + OF_LARGEST * largest).all(), f"layer {layer}: {difference}"
-    assert_close(trace["final_norm"], final, "after the final norm")
+    assert_close(exact.trace["final_norm"], final, "after the final norm")
 
 
-def test_written_out_steps_equal_the_fused_kernel_in_every_layer(pair: tuple[Live, str, Any]) -> None:
-    model, text, _ = pair
+def test_what_the_app_computes_is_that_within_float32(text: str, smollm: Live, exact: Exact) -> None:
+    """Every block's input, the attention maps and the logits, fused and traced."""
+    trace = smollm.trace(text)
+    largest = max(float(exact.trace[f"blocks.{layer}.in"].abs().max()) for layer in range(trace.config.layers))
+    for name in [f"blocks.{layer}.{short}" for layer in range(trace.config.layers) for short in ("in", "weights")]:
+        difference = largest_difference(trace[name].double(), exact.trace[name])
+        assert difference <= WITHIN + OF_LARGEST * largest, name
+    logits = smollm.decoder(torch.tensor([smollm.encode(text).ids]))
+    for found in (logits, trace["logits"]):
+        assert largest_difference(found.double(), exact.logits) <= WITHIN + OF_LARGEST * float(exact.logits.abs().max())
+
+
+def test_written_out_steps_equal_the_fused_kernel_in_every_layer(text: str, smollm: Live) -> None:
+    model = smollm
     trace = model.trace(text)
     for layer in range(model.config.layers):
         check = trace.check(layer)
