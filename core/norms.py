@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 
+class Statistics(NamedTuple):
+    """What a norm divides each row x (…, D) by after its mean is taken away: `mean` and `root`, both (…, 1)."""
+
+    mean: Tensor
+    root: Tensor
+
+
+def statistics(x: Tensor, eps: float, *, centred: bool) -> Statistics:
+    """√(mean((x − μ)²) + ε) over the last axis; μ is the mean, or where not `centred` 0, as in RMSNorm."""
+    mean = x.mean(dim=-1, keepdim=True) if centred else torch.zeros_like(x[..., :1])  # (…, 1)
+    rest = x - mean if centred else x
+    return Statistics(mean, torch.sqrt((rest * rest).mean(dim=-1, keepdim=True) + eps))
+
+
 def layer_norm(x: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """(x − μ) / √(σ² + ε) · γ + β over the last axis of x (…, D); σ² is the biased variance, ε inside the root."""
-    mean = x.mean(dim=-1, keepdim=True)  # (…, 1)
-    centred = x - mean
-    variance = (centred * centred).mean(dim=-1, keepdim=True)
-    return _affine(_divide(centred, torch.sqrt(variance + eps), eps), gamma, beta)
+    found = statistics(x, eps, centred=True)
+    return _affine(_divide(x - found.mean, found.root, eps), gamma, beta)
 
 
 def rms_norm(x: Tensor, gamma: Tensor | None = None, eps: float = 1e-6) -> Tensor:
     """x / √(mean(x²) + ε) · γ over the last axis of x (…, D): no mean is subtracted and there is no β."""
-    mean_square = (x * x).mean(dim=-1, keepdim=True)  # (…, 1)
-    return _affine(_divide(x, torch.sqrt(mean_square + eps), eps), gamma, None)
+    return _affine(_divide(x, statistics(x, eps, centred=False).root, eps), gamma, None)
 
 
 def _divide(x: Tensor, size: Tensor, eps: float) -> Tensor:

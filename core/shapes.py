@@ -24,8 +24,9 @@ class Model(NamedTuple):
 
 
 MODELS: dict[str, Model] = {
-    "d0": Model(ModelConfig.from_width(width=8, heads=2, ffn_width=32, vocab=10000, layers=1, max_positions=4),
-                Inputs(batch=2, tokens=4)),  # D0 §13, which repeats its block "N times"; once here
+    # D0 §13, which repeats its block "N times"; once here. Its feed-forward has two matrices (D0 §9.4).
+    "d0": Model(ModelConfig.from_width(width=8, heads=2, ffn_width=32, ffn="relu", positions="none", vocab=10000,
+                                       layers=1, max_positions=4), Inputs(batch=2, tokens=4)),
     **{name: Model(config) for name, config in PRESETS.items()},
     "llama-2-7b": Model(PRESETS["llama-2-7b"], Inputs(batch=1, tokens=2048)),  # D1 §11.1
 }

@@ -8,10 +8,10 @@ tokens worked by hand and a model of 135 million parameters, and what it shows i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from core.errors import EditError, ShapeError, UnknownName
 from core.kept import Kept
 from core.steps import Step
 
+T = TypeVar("T")
 Index = tuple[int, ...]
 Edits = Mapping[str, Mapping[Index, float]]  # trace name -> full index -> the value put there
 
@@ -141,6 +142,7 @@ class Trace:
         self.scales: dict[int, float] = {}  # layer -> a factor in place of 1/√Dh
         self.stream: list[Tensor] = []
         self._edits: dict[str, dict[Index, float]] = {}
+        self._checks: dict[tuple[str, object], Check | None] = {}  # a trace does not change once it is made
         self._computed = (kept or Kept()).shelf()
         self._given: dict[str, Tensor] = {}
         if config is not None:
@@ -315,6 +317,9 @@ class Trace:
     def check(self, layer: int) -> Check | None:
         """The largest difference between the written-out steps of a layer and a fused kernel, or None if neither can
         be compared (an edit sits between q and context, or has left nothing finite; or the trace ends before)."""
+        return self._once("layer", layer, self._check)
+
+    def _check(self, layer: int) -> Check | None:
         if self.stream:
             name = f"blocks.{layer}.out"
             return compare("stream", name, self[name], self.stream[layer + 1])
@@ -332,6 +337,9 @@ class Trace:
         """The largest difference between a computed tensor and its step carried out in float64 on the same operands;
         None where an edit stands in it, or has left no finite number in either. Raises UnknownName for a tensor that is
         not computed."""
+        return self._once("step", name, self._check_step)
+
+    def _check_step(self, name: str) -> Check | None:
         step = self.made_by(name)
         if name in self._edits:
             return None
@@ -340,6 +348,11 @@ class Trace:
                     for read in step.reads]
         exact = steps.run(step, self.config, operands, self.scales.get(self.layer_of(name)))
         return compare("float64", name, self[name].double(), exact.double())
+
+    def _once(self, kind: str, of: T, check: Callable[[T], Check | None]) -> Check | None:
+        if (kind, of) not in self._checks:
+            self._checks[kind, of] = check(of)
+        return self._checks[kind, of]
 
     # Inside.
 

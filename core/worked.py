@@ -6,7 +6,7 @@ These are the only hand-chosen numbers in the project. Each example is a functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -16,10 +16,11 @@ import torch
 from core import embedding, ops
 from core.config import ModelConfig, Pairing
 from core.errors import UnknownOption
+from core.tokenizers import ToyTokenizer
 from core.trace import Trace
 
 Mask = Literal["none", "causal"]
-Ours = Literal["", "rows", "vectors", "numbers"]
+Ours = Literal["", "rows", "vectors", "numbers", "beyond"]
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,11 @@ class Example:
     """A worked example: calling it with its switches gives its `Trace`.
 
     `section` is the place in the source documents that it comes from, "" for one of ours; `ours` what of it stands
-    there as ours all the same: "rows" (all rows but one), "vectors" (Q, K and V), "numbers" (every number). `mask` is
-    the mask that it has by itself, `words` how its tokens are called, by id, where it has ids. A `whole` one reaches
-    from ids to logits, so that it can be gone on with.
+    there as ours all the same: "rows" (all rows but one), "vectors" (Q, K and V), "numbers" (every number), "beyond"
+    (what stands before X and after AV). `mask` is the mask that it has by itself. `words` is how its tokens are called,
+    by id where it has ids, and `glosses` what they mean in the other language of the app; with a `prompt`, the ids of
+    its own text, `build` takes other `ids`, `longest` of them at most. A `whole` one can be gone on with. One that is
+    not `offered` is part of another, and stays for what asks for it by name.
     """
 
     name: str
@@ -38,11 +41,25 @@ class Example:
     ours: Ours = ""
     mask: Mask = "none"
     words: tuple[str, ...] = ()
+    glosses: tuple[str, ...] = ()
+    prompt: tuple[int, ...] = ()
+    longest: int = 0
     whole: bool = False
+    offered: bool = True
 
     def __call__(self, **switches: Any) -> Trace:
         """The trace with these switches."""
         return self.build(**switches)
+
+    @property
+    def text(self) -> str:
+        """Its own text."""
+        return " ".join(self.words[token] for token in self.prompt)
+
+    def ids_of(self, text: str) -> tuple[int, ...] | None:
+        """The ids of another text; None where it is empty, too long, or has a word that the example has no row for."""
+        cut = ToyTokenizer("words", self.words).encode(text)
+        return cut.ids if 0 < len(cut) <= self.longest and not cut.unknown else None
 
 
 def single_head(mask: Mask = "none") -> Trace:
@@ -57,6 +74,27 @@ def single_head(mask: Mask = "none") -> Trace:
         "mask": _mask(mask, 3),
     }
     return Trace(tokens=["1", "2", "3"], source="single_head", config=config, given=given)
+
+
+MATRICES_VOCABULARY = ["I", "like", "tea", "and", "you", "."]
+
+
+def matrices(mask: Mask = "none", ids: Sequence[int] = (0, 1, 2)) -> Trace:
+    """The single head of D0 §6, gone on with both ways by numbers of ours: "I like tea", whose rows of E are its X,
+    then an output matrix, a residual stream with the norm after each part, a feed-forward and a vocabulary. T=3, D=2,
+    H=1, Dh=2, F=4, V=6, no positions; up to eight ids."""
+    head = single_head()
+    config = ModelConfig(vocab=6, width=2, layers=1, heads=1, kv_heads=1, head_dim=2, ffn_width=4, max_positions=8,
+                         norm="rms", norm_place="post", positions="none", ffn="relu")
+    given = {
+        "tokens": torch.tensor([list(ids)]), "positions": torch.arange(len(ids))[None], "mask": _mask(mask, len(ids)),
+        "embedding": torch.cat([head["blocks.0.in"][0], _matrix(_MATRICES_E)]),
+        **{f"blocks.0.{name}": head[f"blocks.0.{name}"] for name in ("wq", "wk", "wv")},
+        "blocks.0.wo": _matrix(_MATRICES_WO),
+        "blocks.0.w1": _matrix(_MATRICES_W1), "blocks.0.w2": _matrix(_MATRICES_W2),
+        "blocks.0.gamma1": torch.ones(2), "blocks.0.gamma2": torch.ones(2), "w_vocab": _matrix(_MATRICES_W_VOCAB),
+    }
+    return Trace(tokens=[MATRICES_VOCABULARY[token] for token in ids], source="matrices", config=config, given=given)
 
 
 D3_TOKENS = ["猫", "追", "球"]
@@ -107,11 +145,13 @@ def word_order(positions: Literal["none", "learned", "sinusoidal", "rope"] = "no
 
 
 BLOCK_VOCABULARY = ["the", "cat", "sees", "a", "dog", "and", "it", "runs", "small", "red", "fast", "."]
+BLOCK_GLOSSES = ("这", "猫", "看见", "一只", "狗", "和", "它", "跑", "小", "红", "快", "。")
 BLOCK_PROMPT = [0, 1, 2, 3]
 
 
-def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
-    """Ours: "the cat sees a" through one pre-norm block to the logits. T=4, D=4, H=2, Hkv=2 or 1, Dh=2, F=8, V=12.
+def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal", ids: Sequence[int] = BLOCK_PROMPT) -> Trace:
+    """Ours: "the cat sees a" through one pre-norm block to the logits. T=4, D=4, H=2, Hkv=2 or 1, Dh=2, F=8, V=12; up
+    to eight other ids.
 
     RMSNorm, learned positions, a ReLU feed-forward, all parameters small integers. With `kv_heads=1` both query heads
     read the first KV head. Either way the likeliest next token is "dog". Eight position rows leave room to go on;
@@ -123,9 +163,9 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
                          max_positions=8, norm="rms", norm_eps=1e-5, positions="learned", ffn="relu")
     kv_width = 2 * kv_heads
     given = {
-        "tokens": torch.tensor([BLOCK_PROMPT]),
-        "positions": torch.arange(4)[None],
-        "mask": _mask(mask, 4),
+        "tokens": torch.tensor([list(ids)]),
+        "positions": torch.arange(len(ids))[None],
+        "mask": _mask(mask, len(ids)),
         "embedding": _matrix(_EMBEDDING), "position_table": _matrix(_POSITIONS),
         "blocks.0.wq": _matrix(_WQ),
         "blocks.0.wk": _matrix(_WK)[:, :kv_width], "blocks.0.wv": _matrix(_WV)[:, :kv_width],
@@ -133,7 +173,7 @@ def block(kv_heads: Literal[1, 2] = 2, mask: Mask = "causal") -> Trace:
         "blocks.0.gamma1": torch.ones(4), "blocks.0.gamma2": torch.ones(4), "final_gamma": torch.ones(4),
         "w_vocab": _matrix(_W_VOCAB),
     }
-    return Trace(tokens=[BLOCK_VOCABULARY[i] for i in BLOCK_PROMPT], source="block", config=config, given=given)
+    return Trace(tokens=[BLOCK_VOCABULARY[token] for token in ids], source="block", config=config, given=given)
 
 
 def grouped(kv_heads: Literal[4, 2, 1] = 4, mask: Mask = "causal") -> Trace:
@@ -180,6 +220,29 @@ def _matrix(text: str) -> torch.Tensor:
     return torch.tensor([[float(number) for number in row.split()] for row in text.strip().splitlines()])
 
 
+_MATRICES_E = """
+     1 -1
+    -1  1
+     0  2
+"""
+_MATRICES_WO = """
+     1 -1
+     0  1
+"""
+_MATRICES_W1 = """
+     1  0 -1  1
+     0  1  1 -1
+"""
+_MATRICES_W2 = """
+     1  0
+     0  1
+    -1  1
+     1 -1
+"""
+_MATRICES_W_VOCAB = """
+    -1  0  1  1  0 -1
+     0 -1  1  2 -1  0
+"""
 _ROPE_Q = """
      1  0  2  1  0  1  1  2
      0  1  1  0  2  0  0  1
@@ -309,11 +372,17 @@ _GROUPED_WO = """
 """
 
 EXAMPLES: Mapping[str, Example] = {example.name: example for example in (
-    Example("single_head", single_head, section="D0 §6"),
-    Example("block", block, mask="causal", words=tuple(BLOCK_VOCABULARY), whole=True),
-    Example("block_shared", partial(block, kv_heads=1), mask="causal", words=tuple(BLOCK_VOCABULARY), whole=True),
-    Example("d3_lab", d3_lab, section="D3 §3", ours="rows", mask="causal", words=tuple(D3_TOKENS)),
-    Example("rope_pairs", rope_pairs, section="D1 §8", ours="vectors"),
-    Example("word_order", word_order, section="D1 §7", ours="numbers", words=tuple(WORD_ORDER)),
-    Example("grouped", grouped, mask="causal"),
+    Example("single_head", single_head, section="D0 §6", offered=False),
+    Example("block", block, mask="causal", words=tuple(BLOCK_VOCABULARY), glosses=BLOCK_GLOSSES,
+            prompt=tuple(BLOCK_PROMPT), longest=8, whole=True),
+    Example("block_shared", partial(block, kv_heads=1), mask="causal", words=tuple(BLOCK_VOCABULARY),
+            glosses=BLOCK_GLOSSES, prompt=tuple(BLOCK_PROMPT), longest=8, whole=True),
+    Example("matrices", matrices, section="D0 §6", ours="beyond", words=tuple(MATRICES_VOCABULARY),
+            glosses=("我", "喜欢", "茶", "和", "你", "。"), prompt=(0, 1, 2), longest=8),
+    Example("d3_lab", d3_lab, section="D3 §3", ours="rows", mask="causal", words=tuple(D3_TOKENS),
+            glosses=("cat", "chases", "ball")),
+    Example("rope_pairs", rope_pairs, section="D1 §8", ours="vectors", words=("猫", "追"), glosses=("cat", "chases")),
+    Example("word_order", word_order, section="D1 §7", ours="numbers", words=tuple(WORD_ORDER),
+            glosses=("cat", "chases", "dog"), prompt=(0, 1, 2)),
+    Example("grouped", grouped, mask="causal", words=tuple(BLOCK_VOCABULARY[:3]), glosses=BLOCK_GLOSSES[:3]),
 )}

@@ -41,7 +41,7 @@ class Resolved(NamedTuple):
 
     `unfit` lists edits that do not exist in it; `error` is why the chosen source gave nothing; `loading` is true while
     the live model is on its way; `elsewhere` is the kind of source that was chosen but does not reach this stage, so
-    that the page shows its own example ("" where it does).
+    that another example stands in for it ("" where it does). `unread` is a typed text that the example has no rows for.
     """
 
     trace: Trace
@@ -51,6 +51,7 @@ class Resolved(NamedTuple):
     error: WorkbenchError | None = None
     loading: bool = False
     elsewhere: str = ""
+    unread: str = ""
 
 
 def resolve(bench: Bench) -> Resolved:
@@ -65,10 +66,11 @@ def resolve(bench: Bench) -> Resolved:
         if shown is not None:
             trace, unfit = _edited(shown, bench.edits)
             setting.good = shown
-            return Resolved(trace, shown.source, shown.scope, unfit)
+            unread = bench.typed if bench.source == "worked" and bench.typed and bench.ids is None else ""
+            return Resolved(trace, shown.source, shown.scope, unfit, unread=unread)
     except WorkbenchError as problem:
         error = problem
-    shown = setting.good or _masked(replace(bench, source="worked"), _example(bench.example), ("worked", bench.example))
+    shown = setting.good or _worked_of(replace(bench, source="worked"))
     trace, _unfit = _edited(shown, setting.edits.get(shown.scope or "", {}))
     return Resolved(trace, shown.source, shown.scope, [], error, loading=error is None)
 
@@ -84,7 +86,12 @@ def _shown(bench: Bench) -> Shown | None:
         if model is None:
             return None
         return _masked(bench, model.trace(bench.text), ("live", model.fingerprint, bench.text))
-    return _masked(bench, _example(bench.example), ("worked", bench.example))
+    return _worked_of(bench)
+
+
+def _worked_of(bench: Bench) -> Shown:
+    """The worked example, with the typed ids where there are any."""
+    return _masked(bench, example(bench.example, bench.ids), ("worked", bench.example, bench.ids))
 
 
 def _masked(bench: Bench, trace: Trace, made_from: tuple[object, ...]) -> Shown:
@@ -116,17 +123,18 @@ def _edited(shown: Shown, edits: Mapping[str, Mapping[Index, float]]) -> tuple[T
     return kept.get(made_from) or kept.put(made_from, shown.trace.edited(fit)), unfit
 
 
-def _example(name: str) -> Trace:
+def example(name: str, ids: tuple[int, ...] | None = None) -> Trace:
+    """A worked example, or one that the learner brought, with its own ids or others."""
     own = session().examples.get(name)
     if own is None:
-        return _worked(name)
+        return _worked(name, ids)
     kept, made_from = session().traces, ("own", name, id(own))
     return kept.get(made_from) or kept.put(made_from, own())
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _worked(name: str) -> Trace:
-    return EXAMPLES[name]()
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _worked(name: str, ids: tuple[int, ...] | None) -> Trace:
+    return EXAMPLES[name]() if ids is None else EXAMPLES[name](ids=ids)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -158,8 +166,9 @@ def prompt(bench: Bench) -> Prompt | None:
     assert shown is not None, "only the live model has to be waited for"
     trace, _unfit = _edited(shown, bench.edits)
     words = bench_module.examples()[bench.example].words if bench.source == "worked" else ()
+    key = bench.scope, bench.ids, bench.sizes, bench.seed, bench.bias, repr(bench.edits)
     return Prompt(
-        (bench.scope, bench.sizes, bench.seed, bench.bias, repr(bench.edits)), bench.source, decoder_of(trace),
+        key, bench.source, decoder_of(trace),
         trace["tokens"], words.__getitem__ if words else "#{}".format, trace.config.max_positions)
 
 

@@ -6,7 +6,7 @@ from ui.stages import matmul
 
 PAGE = Page(
     "matmul", matmul.subject, matmul.draw, controls=matmul.controls, formula=matmul.formula, predict=matmul.predict,
-    look_for=matmul.look_for, tail=matmul.check, edits=False, sections=(
+    look_for=matmul.look_for, tail=matmul.check, edits=False, examples=False, sections=(
         Section("ways", N_("What PyTorch and NumPy do to the same shapes"), matmul.ways),
         Section("wrong", N_("Common mistakes"), matmul.mistakes),
         Section("code", N_("PyTorch"), matmul.program),

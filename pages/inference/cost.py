@@ -7,7 +7,7 @@ from ui.stages.cost import comparisons, measured
 
 PAGE = Page(
     "cost", cost.subject, cost.draw, controls=cost.controls, sizes=cost.shape_sizes, tail=cost.check, edits=False,
-    sections=(
+    examples=False, sections=(
         Section("crossover", N_("When attention overtakes the feed-forward network"), comparisons.crossover),
         Section("sharing", N_("MHA, GQA and MQA beside each other"), comparisons.sharing),
         Section("fused", N_("FlashAttention: the same result, fewer bytes"), comparisons.fused),

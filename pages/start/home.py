@@ -6,7 +6,7 @@ from ui.stages import home
 
 PAGE = Page(
     "home", home.subject, home.draw, controls=home.controls, header=home.header, tail=home.symbols, edits=False,
-    apart=(
+    examples=False, apart=(
         Section("reading", N_("Sources and further reading"), home.sources),
     ))
 

@@ -139,6 +139,12 @@ def choose(page: Page, key: str, number: int) -> None:
     page.locator(f".st-key-{key} [role=radio]").nth(number).click()
 
 
+def press_chip(page: Page, name: str) -> None:
+    """Choose the toy or the live model, in any language, or an example by the name on its chip."""
+    chips = page.locator(".st-key-examples [role=radio]")
+    {"toy": chips.nth(-2), "live": chips.last}.get(name, chips.get_by_text(name, exact=True)).click()
+
+
 def switch(page: Page, key: str) -> None:
     """Turn a switch over."""
     page.locator(f".st-key-{key} label").first.click()

@@ -20,6 +20,7 @@ from tests.browser.on_page import (
     dock,
     edit,
     fill,
+    press_chip,
     settled,
     settles,
     switch,
@@ -80,7 +81,7 @@ def worked_with_everything(page: Page, url: str) -> None:
 def toy_of_ones(page: Page, url: str) -> None:
     """Sizes at the lower ends of their ranges, where a field's value is easily mistaken for no value."""
     visit(page, f"{url}/scores?lang=zh")
-    choose(page, "source", 1)
+    press_chip(page, "toy")
     for letter, number in (("L", "1"), ("H", "1"), ("Hkv", "1"), ("T", "3"), ("seed", "9")):
         fill(page, letter, number)
         page.wait_for_url(f"**{letter}={number}**")

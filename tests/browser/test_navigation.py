@@ -76,22 +76,24 @@ def test_no_key_turns_the_page_while_something_is_typed_or_with_another_modifier
     stays(page, "scores")
 
 
-def test_a_page_to_come_is_not_opened_and_the_grid_keeps_its_keys(page: Page, url: str) -> None:
+def test_a_page_beside_the_line_leads_back_to_it_and_the_grid_keeps_its_keys(page: Page, url: str) -> None:
     visit(page, f"{url}/rope?lang=en&pin=none")
     page.keyboard.press("Alt+PageDown")
-    stays(page, "rope")
+    expect_page(page, "scores")
+    page.go_back()
+    expect_page(page, "rope")
     cell(page, "blocks.0.q", 0, 0).focus()
     page.keyboard.press("ArrowRight")
     assert dock(page).startswith("Q[1,2]")
     unfold(page, "share").locator("code").first.wait_for()
     page.keyboard.press("Alt+PageUp")
-    expect_page(page, "order")
+    expect_page(page, "projections")
 
 
 def test_the_links_say_their_keys(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en")
     for name, key in (("‹ Projections", "Alt+PageUp"), ("Mask ›", "Alt+PageDown")):
-        link = page.get_by_role("link", name=name)
+        link = page.locator(".st-key-page-header").get_by_role("link", name=name)
         expect(link).to_have_attribute("aria-keyshortcuts", key)
         link.hover()
         expect(page.get_by_role("tooltip").last).to_contain_text(key)

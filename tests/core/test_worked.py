@@ -124,6 +124,62 @@ def test_every_name_of_block_equals_the_reference(kv_heads: int, mask: str) -> N
         np.testing.assert_allclose(ours[finite], value[finite], atol=1e-6, rtol=1e-6, err_msg=name)
 
 
+def assert_equals_the_reference(trace: Trace, *, causal: bool) -> None:
+    """Every computed name, within 1e-6 of exact."""
+    expected = expected_block(trace, causal)
+    assert {name for name in trace.names() if not trace.is_given(name)} == set(expected)
+    for name, value in expected.items():
+        ours, finite = trace[name].double().numpy(), np.isfinite(value)
+        assert np.array_equal(np.isneginf(ours), np.isneginf(value)), name
+        np.testing.assert_allclose(ours[finite], value[finite], atol=1e-6, rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("ids", [(4,), (0, 4, 7), (11, 10, 9, 8, 7, 6, 5, 4)])
+def test_block_with_other_ids_equals_the_reference(ids: tuple[int, ...]) -> None:
+    trace = worked.block(ids=ids)
+    assert trace["tokens"].tolist() == [list(ids)]
+    assert trace.tokens == [worked.BLOCK_VOCABULARY[token] for token in ids]
+    assert_equals_the_reference(trace, causal=True)
+
+
+@pytest.mark.parametrize("ids", [(0, 1, 2), (5, 3, 1, 0, 2)])
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_every_name_of_matrices_equals_the_reference(mask: str, ids: tuple[int, ...]) -> None:
+    """From the ids to the logits, post-norm."""
+    assert_equals_the_reference(worked.matrices(mask, ids), causal=mask == "causal")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_matrices_holds_the_documents_head_unchanged(mask: str) -> None:
+    """D0 §6: the looked-up rows are its X, and up to AV every number is the document's."""
+    trace, head = worked.matrices(mask), worked.single_head(mask)  # type: ignore[arg-type]
+    same(trace["embed"][0].double().numpy(), HEAD["X"])
+    assert not any("position" in name for name in trace.names() if name != "positions")
+    for name in head.names():
+        torch.testing.assert_close(trace[name], head[name], atol=0, rtol=0, msg=name)
+    for name in trace.names():
+        if trace.is_given(name) and name != "mask":
+            assert torch.equal(trace[name], trace[name].round()), name
+
+
+@pytest.mark.parametrize(("example", "text", "ids"), [
+    ("block", "the dog runs .", (0, 4, 7, 11)), ("block", "the dog runs.", (0, 4, 7, 11)), ("block", "a", (3,)),
+    ("block", "the Dog", None), ("block", "", None), ("block", "  ", None), ("block", "a " * 9, None),
+    ("matrices", "you like tea", (4, 1, 2)), ("matrices", "the", None),
+    ("word_order", "狗 追 猫", None), ("single_head", "1 2", None)])
+def test_a_text_in_known_words_has_ids(example: str, text: str, ids: tuple[int, ...] | None) -> None:
+    assert worked.EXAMPLES[example].ids_of(text) == ids
+
+
+@pytest.mark.parametrize("example", [one for one in worked.EXAMPLES.values() if one.prompt], ids=lambda one: one.name)
+def test_an_example_s_own_text_is_that_of_its_ids(example: worked.Example) -> None:
+    trace = example()
+    assert trace["tokens"].tolist() == [list(example.prompt)]
+    assert example.text.split() == trace.tokens
+    assert not example.longest or example.ids_of(example.text) == example.prompt
+    assert len(set(example.words)) == len(example.words) == trace.config.vocab == len(example.glosses)
+
+
 @pytest.mark.parametrize("kv_heads", [2, 1])
 def test_block_is_what_it_says_it_is(kv_heads: int) -> None:
     """T=4, D=4, H=2, Dh=2, F=8, V=12; small whole numbers; the likeliest token after "the cat sees a" is "dog"."""

@@ -104,7 +104,8 @@ def _matrix(frame: dict[str, Any]) -> Shown:
     if frame["transposed"]:
         axes, values = axes[::-1], values.T
     rows, cols = (axis["places"] or list(range(axis["offset"], axis["offset"] + axis["size"])) for axis in axes)
-    return Shown(frame["name"], frame["id"], (axes[0]["full"], axes[1]["full"]), rows, cols, values)
+    total = (max(axes[0]["full"], axes[0]["total"]), max(axes[1]["full"], axes[1]["total"]))
+    return Shown(frame["name"], frame["id"], total, rows, cols, values)
 
 
 def printed(at: AppTest, *, captions: bool = True) -> list[str]:

@@ -20,6 +20,7 @@ from core.toy import ToySizes
 from core.trace import NAMES, Trace, template
 from tests.waiting import LONGEST
 from ui.bench import address
+from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.shell.syllabus import STAGES, stage
 
 ROOT = Path(__file__).parents[2]
@@ -160,6 +161,7 @@ def many() -> Trace:
 
 SOURCES: dict[str, tuple[dict[str, str], tuple[int, int]]] = {
     "single_head": ({"example": "single_head"}, (0, 0)),
+    "matrices": ({"example": "matrices"}, (0, 0)),
     "block": ({"example": "block", "head": "2"}, (0, 1)),
     "block_shared": ({"example": "block_shared", "head": "2"}, (0, 1)),
     "grouped": ({"example": "grouped", "head": "3"}, (0, 2)),
@@ -195,12 +197,13 @@ def on_screen(page: str, source: str, model: live.Live) -> OnScreen:
     """What a page opens with on a source, straight from the core."""
     here, trace, (parts, (batch, head)) = stage(Path(page).stem), trace_of(source, model), SOURCES[source]
     needs = "logits" if page in STEPPED else here.needs if here.needs in NAMES else f"blocks.0.{here.needs}"
-    elsewhere = needs not in trace
+    elsewhere = needs not in trace or (page in STEPPED and source in worked.EXAMPLES
+                                       and not worked.EXAMPLES[source].whole)
     if elsewhere:
-        trace = worked.EXAMPLES[here.example]()
+        trace = worked.EXAMPLES[here.own or DEFAULT_EXAMPLE]()
         batch, head = 0, min(head, trace.config.heads - 1)
-    elif page == MASK and source == "single_head":  # the mask page opens with the causal mask of D0 §7
-        trace = worked.single_head("causal")
+    elif page == MASK and source in ("single_head", "matrices"):  # as an old address opens it, with D0 §7's mask
+        trace = worked.EXAMPLES[source](mask="causal")
     elif page == SHARING:  # one layer, with another number of KV heads where the example says so
         kv_heads = worked.OPENING_KV_HEADS.get(trace.source, trace.config.kv_heads)
         trace = shared.share(trace, int(parts.get("layer", "1")) - 1, kv_heads, "mean").trace

@@ -89,7 +89,7 @@ def test_a_bad_text_in_the_address_of_a_first_visit_shows_worked_numbers_and_say
     at = opened(lang="en", source="live", text="\x04")
     assert not at.exception
     assert len(at.error) == 1
-    assert assert_shows(at, worked.single_head()) == 4
+    assert assert_shows(at, worked.block()) == 4
 
 
 UNSOUND = {
@@ -121,7 +121,7 @@ def test_an_unsound_address_is_dropped_with_a_notice(source: str, key: str) -> N
             at.switch_page(SCORES).run()
             assert not at.exception, (key, value)
             assert messages(at) == []  # told once
-            assert_shows(at, toy.toy(ToySizes()) if source == "toy" and key != "source" else worked.single_head())
+            assert_shows(at, toy.toy(ToySizes()) if source == "toy" and key != "source" else worked.block())
         assert place or said[0] != said[1]
 
 
@@ -129,9 +129,9 @@ def test_an_unsound_address_is_dropped_with_a_notice(source: str, key: str) -> N
     {"unknown": "1", "__proto__": "x"}, {"pin": "scores.999.999"}, {"pin": "nosuch.0.0"}, {"layer": "999", "head": "9"},
     {"mistake": "zzz"}, {"draw": "77"}, {"open-share": "x"}, {"lang": ""}, {"source": ""}, {"edits": ""}])
 def test_an_address_with_something_that_fits_no_page_still_opens_the_page(parts: dict[str, str]) -> None:
-    at = opened(**{"lang": "en", **parts})
+    at = opened(**{"lang": "en", "v": "3", **parts})
     assert not at.exception
-    assert assert_shows(at, worked.single_head()) == 4
+    assert assert_shows(at, worked.block()) == 4
 
 
 @pytest.mark.parametrize("edits", [
@@ -175,7 +175,7 @@ def test_a_missing_model_says_which_command_installs_it(
         said.append(error.value)
         assert command in error.value
         assert not at.get("progress")
-        assert assert_shows(at, worked.single_head()) == 4
+        assert assert_shows(at, worked.block()) == 4
     assert said[0] != said[1]
 
 
@@ -211,7 +211,7 @@ def test_the_page_does_not_wait_for_the_model(
     try:
         assert not at.exception
         assert len(at.get("progress")) == 1
-        assert assert_shows(at, worked.single_head()) == 4
+        assert assert_shows(at, worked.block()) == 4
     finally:
         ready.set()
     until_idle(own_loader)
@@ -240,7 +240,7 @@ def test_every_page_shows_its_example_while_there_is_no_model(
             until_idle(own_loader)
             at.run()
         assert not at.exception
-        wanted = opened(page, lang="en")
+        wanted = opened(page, lang="en", example="block")
         assert [payload["frames"] for payload in payloads(at)] == [payload["frames"] for payload in payloads(wanted)]
     finally:
         ready.set()

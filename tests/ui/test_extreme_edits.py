@@ -9,10 +9,11 @@ import pytest
 from tests.core.test_extreme_edits import EXTREMES
 from tests.ui.on_page import PAGES, everything, opened, payloads, unfold
 from ui.bench import address
+from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.shell.syllabus import STAGES
 
 WARNED = "gives zeros, where plain softmax gives NaN"
-EXAMPLES = {entry.page: entry.example for entry in STAGES}
+EXAMPLES = {entry.page: entry.own or DEFAULT_EXAMPLE for entry in STAGES}
 
 
 def places(page: str, example: str) -> dict[str, tuple[int, ...]]:

@@ -36,6 +36,23 @@ LINKS: dict[str, tuple[str, str]] = {
     **{address: (address, "") for address in LISTED["addresses"]},
     **{state: (address, state) for state, address in LISTED["states"].items()}}
 SLACK = {"toy": 1e-5, "live": 1e-4}
+# What is another number now, on purpose, with the fault of 0.2.0 that it had.
+CORRECTED = {
+    "/tokens?lang=en&source=toy&cut=characters&sample=abcab": "sizes of a model for a text that it does not read",
+    "/tokens?lang=en&source=toy&sample=one+two+one+three+two+one&seed=3": "the same",
+    "/scores?lang=en&example=d3_lab&decimals=4&edits=eNqrVkoxjs9JTFKyqlZKyslPzi7WM9ArTk7MSU0BCRnoGOgY6hgoWeka6hnU1tYC"
+    "AGGuDf8": "edits of one example carried out on another",
+    "/mask?lang=zh&mask=causal&where=none": "the softmax opened stayed masked",
+    "/mask?lang=en&where=after&shift=90": "the same",
+    "/mask?lang=en&where=renormalised&shift=0&example=block": "the same",
+    "/mask?lang=en&mask=both&hidden=1&example=block&head=2&where=after": "the same",
+    "/mask?lang=en&mask=window&reach=4&where=after&source=toy&B=1&T=8&D=16&H=4&Hkv=2&F=16&V=20&L=2&seed=123456":
+        "the same",
+    "/mask?lang=en&source=live&where=none&layer=20&head=8": "the same",
+    "/cost?lang=en&cost_of=d0&slip=training&cT=1": "a gated feed-forward, where D0 has two matrices",
+}
+# Addresses that say nothing but the language open as the page now does.
+BARE = {f"/{page}?lang=en" for page in ("projections", "scores", "mask", "mixing")}
 PAGES = {"home", "tokens", "embedding", "matmul", "projections", "scores", "mask", "mixing", "heads", "sharing",
          "order", "rope", "generation", "kv_cache", "cost"}
 
@@ -63,12 +80,14 @@ def test_an_old_link_shows_its_numbers(entry: str, model: live.Live) -> None:
     at = opened(address, page["sections"], state)
     assert not at.exception, address
     assert len(notices(at)) <= then["notices"], notices(at)
+    if address in BARE and not state:
+        assert "example" not in at.query_params
+        return
     now = matrices(at)
     missing = [f"{frame['name']} ({frame['id']})" for frame in then["frames"]
                if not any(still_there(frame, found, slack(entry)) for found in now)]
-    assert not missing, f"{address}: {missing}"
     gone = still_printed(then.get("printed", "").split(), printed(at))
-    assert not gone, f"{address}: {gone}"
+    assert bool(missing or gone) == (address in CORRECTED), f"{address}: {missing} {gone}"
 
 
 def still_there(frame: dict[str, Any], found: Shown, part: float) -> bool:

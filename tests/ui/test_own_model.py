@@ -96,4 +96,4 @@ def test_where_a_model_s_merges_are_not_known_a_text_is_cut_without_them(checkpo
     loaded("tiny")
     at.run()
     assert not at.exception
-    assert at.text_input(key="sample").value == "the cat sees a"
+    assert at.text_input(key="_sample").value == "the cat sees a"

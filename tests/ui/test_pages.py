@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 from core import live, toy, worked
 from core.trace import NAMES
 from tests.ui.on_page import (
+    MASK,
     PAGES,
     ROOT,
+    SCORES,
     SENTENCE,
     SOURCES,
     TOY,
@@ -145,7 +147,7 @@ def test_edits_are_taken_back() -> None:
 def test_edits_of_one_example_leave_the_others_and_wait_for_it() -> None:
     at = opened(lang="en", edits=scope("block", q={(0, 1, 0, 0): 9.0}))
     assert assert_shows(at, worked.single_head()) == 4
-    at.selectbox(key="_example").set_value("block").run()
+    at.button_group(key="_example").set_value("block").run()
     at.number_input(key="head").set_value(2).run()
     assert assert_shows(at, worked.block().edited({"blocks.0.q": {(0, 1, 0, 0): 9.0}}), head=1) == 4
 
@@ -206,12 +208,14 @@ def test_nothing_that_is_one_is_told_in_the_plural() -> None:
 
 
 @pytest.mark.parametrize(("example", "origin"), [
-    ("single_head", "D0 §6"), ("block", "this app"), ("grouped", "this app"),
-    ("rope_pairs", "D1 §8; Q, K and V are ours"),
-    ("d3_lab", "D3 §3, one row; the others are ours"), ("word_order", "D1 §7; the numbers are ours")])
-def test_the_sidebar_says_whose_example_it_is(example: str, origin: str) -> None:
-    at = opened("pages/attention/scores.py", lang="en", example=example)
-    assert f"From: {origin}." in [element.value for element in at.sidebar.caption]
+    ("single_head", "From: D0 §6."), ("block", "Ours."), ("grouped", "Ours."),
+    ("matrices", "From: D0 §6; what stands before X and after AV is ours."),
+    ("rope_pairs", "From: D1 §8; Q, K and V are ours."), ("d3_lab", "From: D3 §3, one row; the others are ours."),
+    ("word_order", "From: D1 §7; the numbers are ours.")])
+def test_the_chips_say_whose_example_it_is(example: str, origin: str) -> None:
+    page = {"rope_pairs": "pages/position/rope.py", "d3_lab": MASK}.get(example, SCORES)
+    at = opened(page, lang="en", example=example)
+    assert any(element.value.startswith(origin) for element in at.caption)
 
 
 def test_ids_of_words_are_looked_up_again() -> None:

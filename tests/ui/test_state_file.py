@@ -59,8 +59,8 @@ def test_what_is_no_state_file_gives_nothing(raw: bytes) -> None:
 
 def test_a_file_without_choices_or_with_broken_ones_still_gives_its_edits() -> None:
     edits = json.loads(address.edits_to_json(EDITS))
-    assert from_json(json.dumps({"edits": edits}).encode()) == State(EDITS, {}, 0)
-    assert from_json(json.dumps({"edits": edits, "view": [1]}).encode()) == State(EDITS, {}, 1)
+    assert from_json(json.dumps({"edits": edits}).encode()) == State(EDITS, {}, 0, old=True)
+    assert from_json(json.dumps({"v": "3", "edits": edits, "view": [1]}).encode()) == State(EDITS, {}, 1)
 
 
 def test_every_saved_choice_is_read_back() -> None:

@@ -7,8 +7,8 @@ written back after each run. What can be chosen is declared as a parameter (`ui.
 page in `ui.bench.choices`, what does not in the module of its stage.
 """
 
-from ui.bench.arrival import begin, check, finish, share_link
-from ui.bench.controls import fits_toy, look_at, pick, place_of, set_toy
+from ui.bench.arrival import as_then, begin, check, finish, share_link
+from ui.bench.controls import fits_toy, look_at, looked_at, pick, place_of, set_toy
 from ui.bench.edits import (
     all_edits,
     discard_edits,
@@ -36,6 +36,7 @@ __all__ = [
     "Bench",
     "MaskChoice",
     "all_edits",
+    "as_then",
     "begin",
     "check",
     "choose",
@@ -49,6 +50,7 @@ __all__ = [
     "fits_toy",
     "fitting",
     "look_at",
+    "looked_at",
     "model_name",
     "order",
     "order_taker",

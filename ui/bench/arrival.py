@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from ui.bench import address
-from ui.bench.choices import AT, LANGUAGE, MADE, NOTATION, SOURCE, TEXT
+from ui.bench.choices import AT, EXAMPLE, LANGUAGE, MADE, MASK, NOTATION, SOURCE, TEXT, TYPED
 from ui.bench.limits import LONGEST_ADDRESS, LONGEST_LINKED_TEXT, UNPINNED
-from ui.bench.location import announce, arrived, drop, unchecked, write
+from ui.bench.location import announce, arrived, drop, note_widgets, unchecked, write
 from ui.bench.parameters import Choice, Whole, declared, meaning
 from ui.bench.session import Cell, session
 from ui.components.permutation import pack_order, unpack_order
 from ui.shell import i18n
 
+VERSION, NEWEST = "v", "3"  # of what a missing key means; addresses and state files of version 0.2.0 have none
+# What opened there, by the page: the example, the mask, and of its own choices those that now mean another thing.
+_EXAMPLES_THEN = dict.fromkeys(("projections", "scores", "mask", "mixing"), "single_head")
+_MASKS_THEN = {"mask": "causal"}
+_CHOICES_THEN = {stage: {"mffn": "swiglu"} for stage in ("home", "cost")}
 UNKNOWN = "unknown_choice"  # notices are codes; `ui.furniture.notices` words them
 
 
@@ -23,10 +29,14 @@ def begin(locale: str | None) -> list[str]:
     notices = [code for choice in _standing() for code in _take_choice(choice, i18n.from_locale(locale))]
     if arrived(TEXT.key):
         TEXT.put(st.query_params.get(TEXT.key) or TEXT.default)
+    if arrived(TYPED.key):
+        TYPED.put(TYPED.read(st.query_params.get(TYPED.key, "")) or TYPED.default)
     for key, take in (("edits", _take_edits), ("pin", _take_pin), ("window", _take_window), ("order", _take_order)):
         if arrived(key):
             notices += take(st.query_params.get(key, ""))
     held = session()
+    if arrived(VERSION):
+        held.old = VERSION not in st.query_params and not {LANGUAGE.key}.issuperset(st.query_params)
     if arrived(MADE.key):
         held.made = MADE.read(st.query_params.get(MADE.key, ""))
     if arrived(AT.key):
@@ -94,20 +104,42 @@ def check(stage: str) -> list[str]:
     return [UNKNOWN] if unsound else []
 
 
+def as_then(stage: str, reaches: Callable[[str], bool]) -> None:
+    """Choose what an address or a state file of version 0.2.0 leaves unsaid, as that stage's page then opened; what
+    stood there for an example that does not reach the stage is chosen in its place."""
+    held = session()
+    if held.old:
+        example = EXAMPLE.value()
+        if SOURCE.value() == "worked" and not (example and reaches(example)) and stage in _EXAMPLES_THEN:
+            EXAMPLE.put(_EXAMPLES_THEN[stage])
+        if not MASK.value():
+            MASK.put(_MASKS_THEN.get(stage, ""))
+        if stage != "tokens":
+            TYPED.put("")
+        elif example and reaches(example):
+            EXAMPLE.put("block")  # whose words were cut there, whatever was chosen
+        st.query_params.update({key: code for key, code in _CHOICES_THEN.get(stage, {}).items()
+                                if key not in st.query_params})
+    held.old = False
+
+
 def finish() -> None:
     """Write the address: what a copied link needs, and nothing that is at its default."""
     bench, text = session().bench, TEXT.value()
     packed = address.pack_edits(bench.edits)
     pin = UNPINNED if bench.unpinned else "" if bench.pin is None else address.pack_pin(bench.pin._asdict())
     write({
+        VERSION: NEWEST,
         **{choice.key: choice.value() if choice is LANGUAGE or choice.value() != choice.default else ""
            for choice in _standing()},
         TEXT.key: text if text != TEXT.default and len(text) <= LONGEST_LINKED_TEXT else "",
+        TYPED.key: TYPED.value(),
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": pin,
         "order": pack_order(bench.order or ()),
         "window": address.pack_window(bench.windows),
     })
+    note_widgets()
 
 
 def share_link() -> str:

@@ -9,7 +9,15 @@ from core import masks, notation
 from core.live import registry
 from core.live.model import MAX_CHARACTERS
 from core.toy import LIMITS
-from ui.bench.limits import DECIMALS, DEFAULT_DECIMALS, DEFAULT_SIZES, DEFAULT_TEXT, SIZE_LETTERS, SOURCES
+from ui.bench.limits import (
+    DECIMALS,
+    DEFAULT_DECIMALS,
+    DEFAULT_SIZES,
+    DEFAULT_TEXT,
+    LONGEST_TYPED,
+    SIZE_LETTERS,
+    SOURCES,
+)
 from ui.bench.parameters import MANY, Choice, Switch, Text, Whole
 from ui.bench.session import examples
 from ui.shell import i18n
@@ -33,8 +41,9 @@ class _Examples:
 
 LANGUAGE = Choice("lang", i18n.DEFAULT, codes=tuple(i18n.languages()), standing=True)
 SOURCE = Choice("source", SOURCES[0], codes=SOURCES, standing=True, saved=True)
-EXAMPLE = Choice("example", "", codes=_Examples(), standing=True, saved=True)  # "": the page's own
+EXAMPLE = Choice("example", "", codes=_Examples(), standing=True, saved=True)  # "": the app's, or a page's own
 TEXT = Text("text", DEFAULT_TEXT, longest=MAX_CHARACTERS, standing=True, saved=True)
+TYPED = Text("sample", "", longest=LONGEST_TYPED, standing=True, saved=True)  # in words; "": the example's own
 MODEL = Choice("model", "", codes=_Models())
 BIAS = Choice("bias", "", codes=("on",), standing=True, saved=True)
 MASK = Choice("mask", "", codes=masks.KINDS, standing=True, saved=True)  # "": the source's own

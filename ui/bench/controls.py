@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -10,13 +11,17 @@ from core.toy import LIMITS
 from ui.bench.choices import AT, MADE, SIZES, SOURCE
 from ui.bench.limits import SIZE_LETTERS
 from ui.bench.location import write
+from ui.bench.session import session
 
 
-def pick(label: str, labels: Mapping[str, str], current: str, take: Callable[[str], None], *, key: str) -> None:
+def pick(
+    label: str, labels: Mapping[str, str], current: str, take: Callable[[str], None], *, key: str,
+    widget: Callable[..., Any] = st.selectbox, **more: Any,
+) -> None:
     """A choice that shows `current` and, when another is picked, hands that to `take` before the next run."""
     st.session_state[f"_{key}"] = current
-    st.selectbox(label, list(labels), format_func=labels.__getitem__, key=f"_{key}",
-                 on_change=lambda: take(st.session_state[f"_{key}"]))
+    widget(label, list(labels), format_func=labels.__getitem__, key=f"_{key}",
+           on_change=lambda: take(st.session_state[f"_{key}"]), **more)
 
 
 def place_of(label: str, count: int, *, newest: bool, opening: int) -> int | None:
@@ -35,6 +40,12 @@ def place_of(label: str, count: int, *, newest: bool, opening: int) -> int | Non
     return int(held) - 1
 
 
+def looked_at() -> int | None:
+    """What `place_of` looks at, from 1; None before it was drawn."""
+    held = st.session_state.get("_place")
+    return held if isinstance(held, int) else None
+
+
 def look_at(place: int) -> None:
     """Choose what `place_of` looks at, from 1, before it is drawn."""
     st.session_state["_place"] = place
@@ -42,9 +53,7 @@ def look_at(place: int) -> None:
 
 def set_toy(sizes: Mapping[str, int]) -> None:
     """Make these sizes (axis letter → size) the toy's, and the toy the source."""
-    for letter, parameter in SIZES.items():
-        parameter.put(sizes[letter])
-    SOURCE.put("toy")
+    session().opening = {SOURCE.key: "toy", **{one.key: sizes[letter] for letter, one in SIZES.items()}}
 
 
 def fits_toy(sizes: Mapping[str, int]) -> bool:

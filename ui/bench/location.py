@@ -79,13 +79,17 @@ def write(wanted: Mapping[str, str]) -> None:
         if written.get(key, "") != value:
             before[key] = [*before.get(key, []), written.get(key, "")]
     written.update(wanted)
-    held.widgets = _widgets()
     for key in wanted:
         if not wanted[key] and key in st.query_params:
             del st.query_params[key]
     changed = {key: value for key, value in wanted.items() if value and st.query_params.get(key) != value}
     if changed:
         st.query_params.update(changed)
+
+
+def note_widgets() -> None:
+    """Keep what the widgets hold when a run has written all, to tell later whether something was done."""
+    session().address.widgets = _widgets()
 
 
 def read_number(text: str) -> float | None:

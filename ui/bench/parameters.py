@@ -68,9 +68,11 @@ class Parameter(Generic[T]):
 
     def value(self) -> T:
         """Its value, whether its widget was drawn before or not: on a first run it stands in the address only."""
-        if self.key in st.session_state:
-            held: T = st.session_state[self.key]
+        try:
+            held: T = st.session_state[self.key]  # one look: a page asks for some fifty values
             return held
+        except KeyError:
+            pass
         found = self.read(st.query_params.get(self.key, ""))
         return self.default if found is None else found
 
@@ -182,6 +184,15 @@ class Text(Parameter[str]):
             st.session_state[self.key] = self.default
         return where.text_input(label, value=self.default, max_chars=self.longest, **self._binding, **more) \
             or self.default
+
+    def field(self, label: str, *, own: str) -> str:
+        """A field of one line for a standing text: until something is typed it holds the `own` one of what is on
+        screen."""
+        shown = f"_{self.key}"
+        st.session_state[shown] = self.value() or own
+        st.text_input(label, max_chars=self.longest, key=shown,
+                      on_change=lambda: self.put("" if st.session_state[shown] == own else st.session_state[shown]))
+        return str(st.session_state[shown])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,12 +107,31 @@ class Written:
     checked: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Moment:
+    """What can be undone: the edits, the choices that numbers depend on (key -> value), the order of the tokens."""
+
+    edits: ScopedEdits
+    choices: dict[str, str | int]
+    order: tuple[int, ...] | None
+
+
+@dataclass
+class History:
+    """The moments before the present one, the oldest first, and those that were undone, the next one last."""
+
+    now: Moment | None = None
+    past: list[Moment] = field(default_factory=list)
+    future: list[Moment] = field(default_factory=list)
+
+
 @dataclass
 class Session:
     """The whole. `settings` are the benches, of which `bench` is the one in hand; `rev` grows when edits or the pin are
     replaced here, and `replacing` is true until what replaced them was drawn. `opening` are choices of a state file
     that are taken over in the next run, `notices` what it tells then, `file` the file they came from. `made` and `at`
-    are what an address says of a run that is yet to be opened: how many steps are made, and which is looked at."""
+    are what an address says of a run that is yet to be opened: how many steps are made, and which is looked at. `old`
+    is whether an address or a state file has come that leaves unsaid what version 0.2.0 opened with."""
 
     settings: dict[str, Setting] = field(default_factory=lambda: {"a": Setting()})
     in_hand: str = "a"
@@ -123,10 +142,12 @@ class Session:
     options: dict[str, list[str]] = field(default_factory=dict)  # of each choice, as the browser knows them
     address: Written = field(default_factory=Written)
     opening: dict[str, str | int] = field(default_factory=dict)
+    history: History = field(default_factory=History)
     notices: list[str] = field(default_factory=list)
     file: str = ""
     made: int | None = None
     at: int | None = None
+    old: bool = False
     examples: dict[str, Example] = field(default_factory=dict)  # brought by the learner
     traces: Kept = field(default_factory=lambda: Kept(MOST_TRACES))
     parts: dict[type, Any] = field(default_factory=dict)
@@ -189,9 +210,10 @@ class Kept:
 
 def session() -> Session:
     """The object of this session."""
-    if KEY not in st.session_state:
-        st.session_state[KEY] = Session()
-    found: Session = st.session_state[KEY]
+    try:
+        found: Session = st.session_state[KEY]
+    except KeyError:
+        found = st.session_state[KEY] = Session()
     return found
 
 

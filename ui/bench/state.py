@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.live import registry
 from core.toy import ToySizes
 from core.trace import Index
-from core.worked import EXAMPLES
 from ui.bench.choices import (
     BATCH,
     BIAS,
@@ -25,11 +24,19 @@ from ui.bench.choices import (
     SIZES,
     SOURCE,
     TEXT,
+    TYPED,
     count_of,
 )
-from ui.bench.limits import DEFAULT_DECIMALS, DEFAULT_SIZES, DEFAULT_TEXT, SIZE_LETTERS, SOURCES
+from ui.bench.limits import (
+    DEFAULT_DECIMALS,
+    DEFAULT_EXAMPLE,
+    DEFAULT_SIZES,
+    DEFAULT_TEXT,
+    SIZE_LETTERS,
+    SOURCES,
+)
 from ui.bench.parameters import declared
-from ui.bench.session import MaskChoice, session
+from ui.bench.session import MaskChoice, examples, session
 from ui.shell import i18n
 
 _OWN_MASK = MaskChoice()
@@ -38,13 +45,14 @@ _OWN_MASK = MaskChoice()
 @dataclass(frozen=True)
 class Bench:
     """The state that every page shares. `layer`, `head` and `batch` count from 0; `edits` are those of the scope
-    (the worked example, or the toy) that is on screen; `example` is empty until the learner chooses one; `bias` is the
-    toy's; `chat` puts the typed text into the live model's chat template."""
+    (the worked example, or the toy) that is on screen; `text` is the live model's, and `chat`
+    puts it into its chat template; `typed` a text in words, "" for the example's own; `bias` is the toy's."""
 
     language: str = i18n.DEFAULT
     source: str = SOURCES[0]
-    example: str = ""
+    example: str = DEFAULT_EXAMPLE
     text: str = DEFAULT_TEXT
+    typed: str = ""
     seed: int = 0
     sizes: ToySizes = DEFAULT_SIZES
     bias: bool = False
@@ -62,23 +70,38 @@ class Bench:
         """Where edits belong: the worked example or the toy; None on the live model, which is not edited."""
         return {"worked": self.example, "toy": "toy"}.get(self.source)
 
+    @property
+    def ids(self) -> tuple[int, ...] | None:
+        """The ids of the typed words; None for the example's own."""
+        return examples()[self.example].ids_of(self.typed) if self.source == "worked" and self.typed else None
 
-def current(example: str = next(iter(EXAMPLES)), mask: str = "") -> Bench:
-    """The bench as it stands; `example` and `mask` are what the page opens with while the learner has not chosen."""
-    chosen = EXAMPLE.value() or example
-    source = SOURCE.value()
-    kind = MASK.value() or mask
+    @property
+    def mask_kind(self) -> str:
+        """The kind of the mask in effect: the chosen one, else the source's own."""
+        return self.mask.kind or (examples()[self.example].mask if self.source == "worked" else "causal")
+
+    def showing(self, example: str) -> Bench:
+        """This bench with a worked example, and its edits, in the place of what it selects."""
+        return replace(self, source="worked", example=example, edits=_edits_of(example))
+
+
+def current() -> Bench:
+    """The bench as it stands."""
+    example, source, kind = EXAMPLE.value() or DEFAULT_EXAMPLE, SOURCE.value(), MASK.value()
     counted = count_of(kind)
-    scope = {"worked": chosen, "toy": "toy"}.get(source, "")
     # The seed is the toy's: an address that names one says nothing of other sources until its field was drawn.
     seed = SEED.value() if source == "toy" or SEED.is_held else SEED.default
     return Bench(
-        language=LANGUAGE.value(), source=source, example=chosen, text=TEXT.value(), seed=seed,
+        language=LANGUAGE.value(), source=source, example=example, text=TEXT.value(), typed=TYPED.value(), seed=seed,
         sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
         bias=BIAS.value() == "on", mask=MaskChoice(kind, 1 if counted is None else counted.value()),
         layer=LAYER.value() - 1, head=HEAD.value() - 1, batch=BATCH.value() - 1, decimals=DECIMALS_SHOWN.value(),
         presenter=PRESENTER.value(), chat=CHAT.value(),
-        edits=dict(sorted(session().bench.edits.get(scope, {}).items())))
+        edits=_edits_of({"worked": example, "toy": "toy"}.get(source, "")))
+
+
+def _edits_of(scope: str) -> dict[str, Mapping[Index, float]]:
+    return dict(sorted(session().bench.edits.get(scope, {}).items()))
 
 
 def chosen() -> dict[str, str | int]:

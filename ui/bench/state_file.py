@@ -12,22 +12,25 @@ from typing import NamedTuple
 import streamlit as st
 
 from ui import bench as bench_module
-from ui.bench import address
+from ui.bench import address, arrival
 from ui.bench.parameters import declared
 from ui.bench.session import ScopedEdits, session
 
 
 class State(NamedTuple):
-    """The edits, the sound choices (key of the address -> code, text or number), and how many entries were dropped."""
+    """The edits, the sound choices (key of the address -> code, text or number), how many entries were dropped, and
+    whether the file says what a missing choice means."""
 
     edits: ScopedEdits
     choices: dict[str, str | int]
     dropped: int
+    old: bool = False
 
 
 def to_json(edits: ScopedEdits, choices: Mapping[str, str | int]) -> str:
     """The text of a state file."""
-    return json.dumps({"view": dict(choices), "edits": json.loads(address.edits_to_json(edits))}, ensure_ascii=False)
+    return json.dumps({arrival.VERSION: arrival.NEWEST, "view": dict(choices),
+                       "edits": json.loads(address.edits_to_json(edits))}, ensure_ascii=False)
 
 
 def from_json(raw: bytes) -> State:
@@ -45,7 +48,7 @@ def from_json(raw: bytes) -> State:
     if not isinstance(view, Mapping):
         return State(unpacked.edits, {}, unpacked.dropped + 1)
     sound = {key: value for key, value in view.items() if _is_sound(key, value)}
-    return State(unpacked.edits, sound, unpacked.dropped + len(view) - len(sound))
+    return State(unpacked.edits, sound, unpacked.dropped + len(view) - len(sound), arrival.VERSION not in found)
 
 
 def _is_sound(key: str, value: object) -> bool:
@@ -68,5 +71,6 @@ def take(file_id: str, raw: bytes) -> None:
     if found.edits or not found.dropped:
         bench_module.replace_edits(found.edits)
         bench_module.choose(found.choices)
+        held.old = found.old
     held.notices = ["edits_dropped"] if found.dropped else []
     st.rerun()

@@ -24,7 +24,8 @@ class Axis:
     `letter` is how the axis is written in the notation in use ("": as its letter). `places` are the numbers of
     entries that do not count 1, 2, 3 …, one per value sent: ids and positions count from 0, and the rows of a large
     table that are looked up are brought together. `index` names a place on it in the dock ("t": Z[t1,c3] and not
-    Z[1,3]); a thin line stands before every `band` entries.
+    Z[1,3]); a thin line stands before every `band` entries. With `own` the values sent are a matrix of their own, a
+    head's part of a parameter, and the shape is theirs.
     """
 
     axis: str
@@ -36,6 +37,7 @@ class Axis:
     places: Sequence[int] = ()
     index: str = ""
     band: int = 0
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,9 @@ class Frame:
             values[row, col] = np.nan
         axes = [
             {"axis": a.axis, "letter": a.letter or a.axis, "word": a.word, "labels": list(a.labels),
-             "offset": a.offset, "total": len(a.places) or total, "full": total, "places": list(a.places) or None,
-             "index": a.index, "band": a.band}
-            for a, total in zip((self.rows, self.cols), self.shape, strict=True)
+             "offset": a.offset, "total": len(a.places) or total, "full": size if a.own else total,
+             "places": list(a.places) or None, "index": a.index, "band": a.band}
+            for a, total, size in zip((self.rows, self.cols), self.shape, values.shape, strict=True)
         ]
         return {
             "id": self.id,

@@ -19,6 +19,7 @@ from ui.shell.i18n import _
 
 TOGETHER = 4  # up to this width Q, K and V fit beside one X in the first view
 
+_OF_HEADS = ("HDh", "HkvDh")  # axes on which the heads stand side by side
 _TURNED = {"q", "k", "q_norm", "k_norm", "q_rot", "k_rot", "k_past", "k_all"}
 
 
@@ -53,11 +54,13 @@ class View:
             offset, count = columns
             values = values[:, offset:offset + count]
         top, height = part or (0, values.shape[0])
+        of_head = part is not None and letters[0] in _OF_HEADS, columns is not None and letters[1] in _OF_HEADS
         rows = Axis(_letter(letters[0]), words[0], self.labels(letters[0], values.shape[0])[top:top + height], top,
-                    values.shape[0], i18n.axis(letters[0] or "B"))
+                    values.shape[0], i18n.axis("Dh" if of_head[0] else letters[0] or "B"), own=of_head[0])
         values = values[top:top + height]
         labels = self.labels(letters[1], total)[offset:offset + values.shape[1]]
-        cols = Axis(_letter(letters[1]), words[1], labels, offset, total, i18n.axis(letters[1]))
+        cols = Axis(_letter(letters[1]), words[1], labels, offset, total,
+                    i18n.axis("Dh" if of_head[1] else letters[1]), own=of_head[1])
         if transposed:
             values, rows, cols = np.ascontiguousarray(values.T), cols, rows
         return Frame(

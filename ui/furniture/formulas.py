@@ -16,9 +16,10 @@ _LONG_SUM = 4  # terms written out in a formula before the middle is left out
 _TERMS_AT_START = 2
 
 
-def formula(symbols: str, *numbers: str) -> None:
-    """A formula in symbols, and again with the current numbers put in ("" for none); all in LaTeX."""
-    with st.container(horizontal=True, key="formula"):
+def formula(symbols: str, *numbers: str, key: str = "formula") -> None:
+    """A formula in symbols, and again with the current numbers put in ("" for none); all in LaTeX. A second one on a
+    page has a `key` of its own."""
+    with st.container(horizontal=True, key=key):
         for text in filter(None, (symbols, *numbers)):
             st.markdown(f"$\\displaystyle {i18n.in_latex(text)}$")
 
@@ -55,6 +56,15 @@ def softmax_in_digits(trace: Trace, name: str, index: Index, decimals: int) -> s
         return rf"{place} = e^{{-\infty}} / \cdots = {value}"
     own = _digits(row[index[-1]], decimals, guard=False)
     return rf"{place} = \frac{{e^{{{own}}}}}{{{' + '.join(powers)}}} = {value}"
+
+
+def row(values: Sequence[float], decimals: int) -> str:
+    """A row of numbers in LaTeX, "(2,\\,0,\\,1)"; the middle of a long one is left out."""
+    texts = [_digits(value, decimals, guard=False) for value in values]
+    if len(texts) > _LONG_SUM:
+        texts = [*texts[:_TERMS_AT_START], r"\ldots", texts[-1]]
+    joined = r",\,".join(texts)
+    return f"({joined})"
 
 
 def number(value: float, decimals: int) -> str:

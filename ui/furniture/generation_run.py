@@ -11,7 +11,7 @@ import html
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import streamlit as st
@@ -23,12 +23,13 @@ from core.trace import Trace
 from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
+from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.bench.session import session
 from ui.equation.views import View
 from ui.furniture import generation_settings, strip
 from ui.furniture.generation_settings import Settings, chosen
 from ui.furniture.page import Subject
-from ui.shell import errors, frame, i18n
+from ui.shell import errors, i18n
 from ui.shell.i18n import _
 from ui.sources import Prompt, Resolved
 
@@ -159,12 +160,12 @@ class Shown(NamedTuple):
 
 
 def look() -> Shown:
-    """The run of this session for what the sidebar selects; another model or prompt begins another run. What cannot be
-    read leaves the last run on screen, and the message says why."""
-    page, error, elsewhere = frame.here().stage, None, ""
-    bench = bench_module.current(page.example)
+    """The run of this session for what is selected; another model or prompt begins another run, and other settings make
+    the same steps again. What cannot be read leaves the last run on screen, and the message says why."""
+    error, elsewhere = None, ""
+    bench = bench_module.current()
     if bench.source == "worked" and not bench_module.examples()[bench.example].whole:
-        bench, elsewhere = replace(bench_module.current(page.example), example=page.example, edits={}), "worked"
+        bench, elsewhere = bench.showing(DEFAULT_EXAMPLE), "worked"
     run, prompt = held().run, None
     try:
         prompt = sources.prompt(bench)
@@ -177,8 +178,10 @@ def look() -> Shown:
         made, at, told.made, told.at = told.made, told.at, None, None
         if run is None or run.prompt.key != prompt.key:
             run = opened(prompt, made, at)
+        elif run.settings != chosen():
+            run = _again(run)
     elif run is None:
-        stand_in = sources.prompt(Bench(example=page.example))
+        stand_in = sources.prompt(Bench())
         assert stand_in is not None
         run = opened(stand_in)
     assert run is not None
@@ -245,6 +248,15 @@ def opened(prompt: Prompt, made: int | None = None, at: int | None = None) -> Ru
     return run
 
 
+def _again(run: Run) -> Run:
+    """The run made again with the settings as they now stand: as many steps, the same one looked at, and going on by
+    itself if it did."""
+    other = opened(run.prompt, len(run.steps), bench_module.looked_at())
+    if run.running:
+        other.running, other.goal = not other.done, None
+    return other
+
+
 def _start_over(prompt: Prompt) -> None:
     held().run = Run(prompt, chosen())
 
@@ -297,8 +309,6 @@ def controls(run: Run) -> int | None:
             st.caption(_("Step looked at:"), width="content")
         with st.container(width=260):
             place = bench_module.place_of(_("Step looked at"), len(run.steps), newest=newest, opening=OPENING)
-    if run.settings != chosen():
-        st.caption(_("What is shown was made with other settings. Start over to use the new ones."))
     if run.error is not None:
         st.error(errors.explain(run.error))
     if run.done and run.error is None:

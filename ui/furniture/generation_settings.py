@@ -46,7 +46,7 @@ def chosen() -> Settings:
 
 
 def controls(*, live: bool) -> None:
-    """The settings of the next run; the chat template belongs to the prompt and begins one at once."""
+    """The settings, with which the steps are made again; the chat template belongs to the prompt and begins a run."""
     if live:
         CHAT.draw(_("Chat template"), help=_(
             "Your sentence becomes what a user says, in the form in which the model was trained to answer."))

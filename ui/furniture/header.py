@@ -8,31 +8,38 @@ from typing import Any
 
 import streamlit as st
 
+from core.config import ModelConfig
 from ui.bench import choices
 from ui.shell import navigation
 from ui.shell.i18n import _
-from ui.shell.syllabus import STAGES, stage
+from ui.shell.syllabus import stage, way
 
 _PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
 
 
-def page_header(slug: str, built: Mapping[str, Any]) -> None:
-    """Title, the question that the page answers, and the pages before and after it; those to come are not links."""
-    here = stage(slug)
+def page_header(slug: str, built: Mapping[str, Any], model: ModelConfig) -> None:
+    """Title, the question that the page answers, and the pages before and after it on the way through that model."""
+    here, before_after = stage(slug), way(slug, built, model)
     with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
         st.header(_(here.title), anchor=False)
         st.markdown(f"*{_(here.question)}*")
-        place = STAGES.index(here)
-        previous, following = STAGES[place - 1], STAGES[(place + 1) % len(STAGES)]
-        links = (("‹ {title}", previous, navigation.PREVIOUS), ("{title} ›", following, navigation.NEXT))
+        links = (("‹ {title}", before_after.before, navigation.PREVIOUS),
+                 ("{title} ›", before_after.after, navigation.NEXT))
         for arrow, other, key in links:
-            label = arrow.format(title=_(other.title))
-            if other.slug in built:
-                st.page_link(built[other.slug], label=label, help=_("Key: {key}").format(key=key))
-            else:
-                st.caption(_("{label} (to come)").format(label=label))
+            if other is not None:
+                st.page_link(built[other.slug], label=arrow.format(title=_(other.title)),
+                             help=_("Key: {key}").format(key=key))
         presenter_switch()
         navigation.listen(slug)
+
+
+def foot(slug: str, built: Mapping[str, Any], model: ModelConfig) -> None:
+    """The sentence that leads to the next page, and the link."""
+    following = way(slug, built, model).after
+    if following is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="page-foot"):
+            st.markdown(_(following.bridge))
+            st.page_link(built[following.slug], label=f"{_(following.title)} ›")
 
 
 def presenter_switch() -> None:

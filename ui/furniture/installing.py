@@ -33,7 +33,7 @@ def offer(missing: ModelMissing) -> None:
         return
     failure = installer().failure()
     if failure is None:
-        st.info(_("The live model is not installed here. Worked and Toy do everything without it."))
+        st.info(_("The live model is not installed here. The worked examples and the toy do everything without it."))
     else:
         st.error(_("The live model could not be installed.") + " " + errors.explain(failure))
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -1,14 +1,14 @@
-"""The sizes of models that pages compute with: presets by name, and those in the fields of the map."""
+"""The models that pages compute with: presets by name, and the one in the fields of the map."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
-from core.config import ModelConfig
+from core.config import MAX_SIZE, FeedForward, ModelConfig, Norm, NormPlace, Positions
 from core.shapes import MODELS, Inputs, sizes
 from ui.bench.limits import MAP_LIMITS
-from ui.bench.parameters import Whole
+from ui.bench.parameters import Choice, Parameter, Switch, Whole
 
 PRESET_NAMES = {
     "d0": "D0 §13", "gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B (D1 §11)", "llama-2-70b": "LLaMA-2-70B",
@@ -19,27 +19,64 @@ FIRST_SIZES = sizes(_FIRST.config, _FIRST.inputs or Inputs(1, 1))  # those that 
 FIELDS: Mapping[str, Whole] = {
     letter: Whole(f"m{letter}", size, low=low, high=high, stage="home")
     for letter, (low, high) in MAP_LIMITS.items() for size in [FIRST_SIZES[letter] if letter != "Dh" else 0]}
+# What a model is besides its sizes, by the name that `ModelConfig` has for it.
+KINDS: Mapping[str, Choice] = {
+    name: Choice(key, getattr(_FIRST.config, name), codes=get_args(kind), stage="home") for name, key, kind in (
+        ("norm", "mnorm", Norm), ("norm_place", "mplace", NormPlace), ("ffn", "mffn", FeedForward),
+        ("positions", "mpos", Positions))}
+SWITCHES: Mapping[str, Switch] = {
+    name: Switch(key, getattr(_FIRST.config, name), stage="home") for name, key in (
+        ("tied_head", "mtied"), ("qkv_bias", "mbqkv"), ("out_bias", "mbo"), ("ffn_bias", "mbffn"),
+        ("qk_norm", "mqknorm"))}
+WINDOW = Whole("mwindow", 0, low=0, high=MAX_SIZE, stage="home")  # 0: none
+LENGTH = Whole("mP", 0, low=0, high=MAX_SIZE, stage="home")  # positions that the model was made for; 0: as many as T
 
 
-def put(wanted: Mapping[str, int]) -> None:
-    """Put sizes (axis letter → size; Dh = 0 is D ÷ H) into the map's fields, before these are drawn, each kept within
-    its limits."""
-    for letter, field in FIELDS.items():
-        if letter in wanted:
-            field.put_within(wanted[letter])
+def put(config: ModelConfig, inputs: Inputs | None = None) -> None:
+    """Put a model into the fields of the map, before these are drawn, each size kept within its limits; without
+    `inputs` B and T stay."""
+    for field, value in _said(config, inputs):
+        if isinstance(field, Whole):
+            field.put_within(value)
+        else:
+            field.put(value)
+
+
+def holds(config: ModelConfig, inputs: Inputs | None = None) -> bool:
+    """Whether the fields hold that model."""
+    return all(field.value() == value for field, value in _said(config, inputs) if field is not LENGTH)
+
+
+def _said(config: ModelConfig, inputs: Inputs | None) -> list[tuple[Parameter[Any], Any]]:
+    """What a model says about each of the fields that it says anything about."""
+    usual = config.width == config.heads * config.head_dim
+    told = config.sizes | {"Dh": 0 if usual else config.head_dim}
+    told |= {"B": inputs.batch, "T": inputs.tokens} if inputs else {}
+    said: list[tuple[Parameter[Any], Any]] = [(FIELDS[letter], told[letter]) for letter in FIELDS if letter in told]
+    said += [(kind, getattr(config, name)) for name, kind in KINDS.items()]
+    said += [(switch, getattr(config, name)) for name, switch in SWITCHES.items()]
+    length = 0 if config.positions == "none" else config.max_positions
+    return [*said, (WINDOW, config.sliding_window or 0), (LENGTH, length)]
 
 
 def of_fields() -> dict[str, int]:
     """The sizes in the map's fields, axis letter → size. Raises a ConfigError for sizes that cannot work together."""
-    return sizes(config_of_fields(), Inputs(FIELDS["B"].value(), FIELDS["T"].value()))
+    return sizes(config_of_fields(), inputs_of_fields())
+
+
+def inputs_of_fields() -> Inputs:
+    """B and T of the map."""
+    return Inputs(FIELDS["B"].value(), FIELDS["T"].value())
 
 
 def config_of_fields() -> ModelConfig:
-    """A model with the sizes in the map's fields: RMSNorm, a gated feed-forward, no biases and no position table.
-    Raises a ConfigError for sizes that cannot work together."""
+    """The model in the map's fields. Raises a ConfigError for sizes that cannot work together."""
     wanted = {letter: field.value() for letter, field in FIELDS.items()}
-    rest: dict[str, Any] = {"kv_heads": wanted["Hkv"], "ffn_width": wanted["F"], "vocab": wanted["V"],
-                            "layers": wanted["L"], "max_positions": wanted["T"], "positions": "none"}
+    rest: dict[str, Any] = {
+        "kv_heads": wanted["Hkv"], "ffn_width": wanted["F"], "vocab": wanted["V"], "layers": wanted["L"],
+        "max_positions": LENGTH.value() or wanted["T"], "sliding_window": WINDOW.value() or None,
+        **{name: kind.value() for name, kind in KINDS.items()},
+        **{name: switch.value() for name, switch in SWITCHES.items()}}
     if wanted["Dh"]:
         return ModelConfig(width=wanted["D"], heads=wanted["H"], head_dim=wanted["Dh"], **rest)
     return ModelConfig.from_width(width=wanted["D"], heads=wanted["H"], **rest)

@@ -10,8 +10,9 @@ from core.live.errors import ModelMissing
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
 from ui import sources
-from ui.furniture import installing
-from ui.shell import errors, i18n
+from ui.bench.choices import TYPED
+from ui.furniture import installing, prose
+from ui.shell import errors, frame, i18n
 from ui.shell.i18n import _
 from ui.sources import LIVE_NAME
 
@@ -30,6 +31,11 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
         _loading()
     if resolved.elsewhere:
         st.info(errors.why_elsewhere(resolved.elsewhere))
+    if resolved.unread and frame.here().stage.slug != "tokens":
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.info(_("{text}, typed on the page about tokens, has a word without a row in E, or is too long. You see "
+                      "the example's own text.").format(text=prose.literal(resolved.unread)))
+            st.button(_("Forget it"), on_click=TYPED.put, args=("",), key="forget-typed")
     problem = sources.loader().cache_problem() if resolved.source == "live" else None
     if problem is not None:
         st.warning(_("The unpacked weights cannot be kept in `{folder}` ({why}), so every start unpacks them again. "

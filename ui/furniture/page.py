@@ -13,8 +13,9 @@ from core.questions import Question
 from core.stage import At
 from ui import bench as bench_module
 from ui.bench import Bench
+from ui.bench.session import session
 from ui.equation.views import View
-from ui.furniture import checks, header, notices, prose, strip
+from ui.furniture import checks, example_chips, header, notices, prose, strip, undoing
 from ui.furniture.exercise import Exercise, held_back
 from ui.furniture.sections import folded
 from ui.shell import frame
@@ -84,8 +85,8 @@ class Page(Generic[S]):
     says no, there is nothing to ask and to say, and only the equation, the checks and the tail are drawn.
 
     `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all. A page
-    that shows no number of the trace says nothing of `edits`. `fragment` runs the interactive part, by default as one
-    fragment; `apart` are sections with controls of their own, each a fragment, below it.
+    that shows no number of the trace says nothing of `edits` and offers no `examples`. `fragment` runs the interactive
+    part, by default as one fragment; `apart` are sections with controls of their own, each a fragment, below it.
     """
 
     slug: str
@@ -105,6 +106,7 @@ class Page(Generic[S]):
     fragment: Callable[[Callable[[], None]], None] | None = None
     apart: Sequence[Section[S]] = ()
     edits: bool = True
+    examples: bool = True
 
 
 PREDICT = N_("Predict, then reveal")
@@ -114,16 +116,20 @@ def show(page: Page[Any]) -> None:
     """Draw a page."""
     subject = page.subject()
     place = frame.here()
-    (page.header or (lambda: header.page_header(page.slug, place.built)))()
+    model = subject.resolved.trace.config
+    (page.header or (lambda: header.page_header(page.slug, place.built, model)))()
     notices.notices(subject.resolved, place.dropped)
     if page.sizes is None and page.strip is None and page.header is None:
         strip.shape_strip(page.slug, subject.resolved.trace)
+    if page.examples:
+        example_chips.chips(frame.here().stage, subject.bench, subject.resolved)
     if page.fragment is None:
         _lab(page)
     else:
         page.fragment(lambda: _draw(page))
     for section in page.apart:
         _apart(page, section)
+    header.foot(page.slug, place.built, model)
 
 
 @st.fragment
@@ -132,7 +138,10 @@ def _lab(page: Page[Any]) -> None:
 
 
 def _draw(page: Page[Any]) -> None:
-    """Everything that changes with an edit, a pin or a switch of the page."""
+    """Everything that changes with an edit, a pin or a switch of the page. A choice that stands elsewhere too is taken
+    over at the beginning of a whole run."""
+    if session().opening:
+        st.rerun()
     subject = page.subject()
     own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
     strip_at = st.container() if own_strip is not None else None
@@ -166,6 +175,7 @@ def _below(page: Page[Any], subject: Subject) -> None:
     if page.predict is not None and subject.exercise is not None:
         folded(_(PREDICT), "predict", lambda: page.predict and page.predict(subject))
     if page.edits:
+        undoing.buttons(subject.bench)
         notices.edit_notices(subject.resolved)
     sentences = page.look_for(subject) if page.look_for is not None else ()
     if sentences:

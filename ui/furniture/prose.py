@@ -33,6 +33,12 @@ def units_note() -> str:
              "{decimal}, as vendors give them.").format(binary=numbers.BINARY_STEP, decimal=numbers.DECIMAL_STEP)
 
 
+def tried(here: bool) -> None:
+    """Say of what was tried with the controls above that the other pages do not follow."""
+    if here:
+        st.caption(_("Tried on this page only: the others go on as before."))
+
+
 def literal(text: str) -> str:
     """A text as code that no character of it can end."""
     return f"`{text.replace('`', 'ˋ')}`" if text else ""

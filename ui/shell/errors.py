@@ -58,7 +58,7 @@ def _out_of_range(error: Any) -> str:
 def _missing(error: Any) -> str:
     return _("The live model is not installed here. This command, run once in the app's folder, installs it:") + \
         f"\n\n```\n{error.command}\n```\n\n" + \
-        _("Then press Try again. Worked and Toy do everything without it.")
+        _("Then press Try again. The worked examples and the toy do everything without it.")
 
 
 def _install_failed(error: Any) -> str:

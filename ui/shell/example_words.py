@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from core import worked
 from ui.bench import examples
+from ui.shell import i18n
 from ui.shell.i18n import _
 
 _TITLES: Mapping[str, Callable[[], str]] = {
-    "single_head": lambda: _("One head, by hand"),
-    "block": lambda: _("One block, end to end"),
-    "block_shared": lambda: _("The same block, one KV head"),
-    "d3_lab": lambda: _("Three tokens, from S on: {tokens}").format(tokens=" ".join(worked.D3_TOKENS)),
-    "rope_pairs": lambda: _("Four pairs that turn, positions {positions}").format(
-        positions=" ".join(map(str, worked.ROPE_POSITIONS))),
-    "word_order": lambda: _("Three words in any order: {tokens}").format(tokens=" ".join(worked.WORD_ORDER)),
-    "grouped": lambda: _("Four query heads"),
+    "single_head": lambda: _("one head, by hand"),
+    "matrices": lambda: "D0 §6",
+    "block": lambda: worked.EXAMPLES["block"].text,
+    "block_shared": lambda: _("one KV head"),
+    "d3_lab": lambda: " ".join(worked.D3_TOKENS),
+    "rope_pairs": lambda: _("positions {positions}").format(positions=" ".join(map(str, worked.ROPE_POSITIONS))),
+    "word_order": lambda: " ".join(worked.WORD_ORDER),
+    "grouped": lambda: _("four query heads"),
 }
 
 
@@ -29,10 +30,26 @@ def origin(name: str) -> str:
     """Where the numbers of the example come from: the document's section and what is ours all the same, or this app."""
     example = examples()[name]
     if not example.section:
-        return _("this app")
+        return _("Ours.")
     return {
-        "": "{section}",
-        "rows": _("{section}, one row; the others are ours"),
-        "vectors": _("{section}; Q, K and V are ours"),
-        "numbers": _("{section}; the numbers are ours"),
+        "": _("From: {section}."),
+        "rows": _("From: {section}, one row; the others are ours."),
+        "vectors": _("From: {section}; Q, K and V are ours."),
+        "numbers": _("From: {section}; the numbers are ours."),
+        "beyond": _("From: {section}; what stands before X and after AV is ours."),
     }[example.ours].format(section=example.section)
+
+
+def glosses(name: str, tokens: Sequence[str]) -> str:
+    """What the tokens mean, where they are words of the other language; "" where they are of the reader's own."""
+    example = examples()[name]
+    meant = dict(zip(example.words, example.glosses, strict=False))
+    if not meant or all(word.isascii() for word in example.words) == (i18n.current() == "en"):
+        return ""
+    return i18n.listed(f"`{token}` {meant[token]}" for token in dict.fromkeys(tokens) if token in meant)
+
+
+def mask(kind: str) -> str:
+    """What a kind of mask is called."""
+    return {"none": _("none"), "causal": _("causal"), "padding": _("padding"), "both": _("causal and padding"),
+            "window": _("sliding window"), "prefix": _("prefix")}[kind]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from core.trace import NAMES
+from core.trace import NAMES, Trace
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import Bench
+from ui.bench import Bench, choices
+from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.bench.session import session
 from ui.shell import sidebar
 from ui.shell.syllabus import Stage, stage
@@ -38,12 +39,13 @@ class _Place:
 def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
     """Draw the styles and the sidebar; called by app.py before the page runs."""
     held = session()
+    bench_module.as_then(slug, lambda name: reached(stage(slug), sources.example(name)))
     found = [*dropped, *bench_module.check(slug), *held.notices]
     held.notices = []
     held.part(_Place).here = Here(stage(slug), built, found)
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
-        sidebar.draw(stage(slug))
+        sidebar.draw(stage(slug), bench_here(stage(slug)))
 
 
 def here() -> Here:
@@ -56,13 +58,24 @@ def here() -> Here:
 def look() -> tuple[Bench, sources.Resolved]:
     """The bench and the trace it selects, with edits made since the run began; for pages and their fragments.
 
-    Layer, head and batch entry are kept within what the trace has. An example that does not reach this stage is left
-    chosen, and the page shows its own instead.
+    Layer, head and batch entry are kept within what the trace has. What does not reach this stage is left chosen, and
+    another example stands in for it.
     """
-    page = here().stage
-    bench = bench_module.current(page.example, page.mask)
+    bench = bench_here(here().stage)
     resolved = sources.resolve(bench)
-    if (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") not in resolved.trace:
-        bench = replace(bench, source="worked", example=page.example)
+    if not reached(here().stage, resolved.trace):
+        bench = bench.showing(here().stage.own or DEFAULT_EXAMPLE)
         resolved = sources.resolve(bench)._replace(elsewhere=resolved.source)
     return sources.within(bench, sources.extent(resolved.trace)), resolved
+
+
+def bench_here(page: Stage) -> Bench:
+    """The bench; on a page with an example of its own that one, until the learner chooses."""
+    bench = bench_module.current()
+    own = page.own if bench.source == "worked" and not choices.EXAMPLE.value() else ""
+    return bench.showing(own) if own else bench
+
+
+def reached(page: Stage, trace: Trace) -> bool:
+    """Whether a trace has numbers for that stage."""
+    return (page.needs if page.needs in NAMES else f"blocks.0.{page.needs}") in trace

@@ -138,7 +138,12 @@ def _catalogue(lang: str) -> _gettext.NullTranslations:
 
 def _(message: str) -> str:
     """The message in the language of the session. Takes a literal, or a name that was marked with `N_`."""
-    return in_letters(_catalogue(current()).gettext(message))
+    return _said(message, *_in_use())
+
+
+@lru_cache(maxsize=2**14)
+def _said(message: str, lang: str, notation: str) -> str:
+    return letters.relabel(_catalogue(lang).gettext(message), notation)
 
 
 def listed(items: Iterable[str]) -> str:

@@ -6,9 +6,22 @@ const KEYS = { PageUp: (text) => text.startsWith("‹"), PageDown: (text) => tex
 const BUSY =
   "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=slider], [role=listbox], [role=dialog] *";
 
+const TYPED = "input:not([type=checkbox], [type=radio]), textarea, [contenteditable]";
+
 function linkOf(key) {
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".st-key-page-header a"));
   return [...links].find((link) => KEYS[key](link.textContent.trim()));
+}
+
+// Ctrl+Z and Ctrl+Shift+Z (or Ctrl+Y) press the buttons that undo and redo; in a field they are the field's own.
+function onUndo(event) {
+  const { key, altKey, ctrlKey, metaKey, shiftKey, defaultPrevented } = event;
+  if (!(ctrlKey || metaKey) || altKey || defaultPrevented || event.composedPath()[0].matches?.(TYPED)) return;
+  const name = { z: shiftKey ? "redo" : "undo", y: "redo" }[key.toLowerCase()];
+  const button = /** @type {HTMLButtonElement?} */ (name && document.querySelector(`.st-key-${name} button`));
+  if (!button) return;
+  event.preventDefault();
+  button.click();
 }
 
 function onKey(event) {
@@ -46,7 +59,7 @@ function keepHistoryShort() {
 }
 
 // A formula or a table that is too wide for its place scrolls there, and not every browser lets keys reach such a place.
-const WIDE = ".st-key-formula .stMarkdown, [data-testid=stMarkdownContainer] table";
+const WIDE = "[class*=st-key-formula] .stMarkdown, [data-testid=stMarkdownContainer] table";
 const SOON = 200;
 let waiting;
 
@@ -67,6 +80,7 @@ const changes = new MutationObserver(reachSoon);
 export default function () {
   keepHistoryShort();
   document.addEventListener("keydown", onKey); // the same function: added once, however often this runs
+  document.addEventListener("keydown", onUndo);
   document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
   for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
   changes.observe(document.body, { childList: true, subtree: true });
@@ -74,6 +88,7 @@ export default function () {
   reachSoon();
   return () => {
     document.removeEventListener("keydown", onKey);
+    document.removeEventListener("keydown", onUndo);
     globalThis.removeEventListener("resize", reachSoon);
     changes.disconnect();
   };

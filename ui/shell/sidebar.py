@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import streamlit as st
 
 from core import notation
@@ -10,39 +12,28 @@ from core.live.model import MAX_TRACE_TOKENS
 from core.live.registry import DEFAULT
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import choices
+from ui.bench import Bench, choices
 from ui.bench.limits import DECIMALS, SIZE_LETTERS
-from ui.shell import example_words, i18n
+from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
 from ui.sources import LIVE_NAME, Extent
 
 
-def draw(stage: Stage) -> None:
-    """Draw the controls of a page."""
+def draw(stage: Stage, bench: Bench) -> None:
+    """Draw the controls of a page: those of the source on it, what of a trace is looked at, and how it is written."""
     choices.LANGUAGE.draw(st.segmented_control, _("Language"), i18n.languages(), default=i18n.current(), required=True,
                           label_visibility="collapsed")
-    source = choices.SOURCE.draw(
-        st.segmented_control, _("Numbers from"), {"worked": _("Worked"), "toy": _("Toy"), "live": _("Live")},
-        required=True)
-    if source == "worked":
-        _worked(stage.example)
-    elif source == "toy":
+    if bench.source == "toy":
         _toy()
-    else:
+    elif bench.source == "live":
         _live(sources.LONGEST_CONTEXT if stage.prompted else MAX_TRACE_TOKENS)
-    _place(sources.reach(bench_module.current(stage.example, stage.mask), prompted=stage.prompted))
+    _place(sources.reach(bench, prompted=stage.prompted), stage.places)
     _display()
 
 
-def _worked(opening: str) -> None:
-    choices.EXAMPLE.select(_("Example"), {name: example_words.title(name) for name in bench_module.examples()},
-                           opening=opening)
-    st.caption(_("From: {origin}.").format(origin=example_words.origin(bench_module.current(opening).example)))
-
-
 def _toy() -> None:
-    st.caption(_("Random weights of your sizes; the same seed gives the same numbers."))
+    st.caption(_("The toy: the same sizes and seed give the same numbers."))
     columns = st.columns(2)
     for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
         choices.SIZES[letter].draw(_size_label(SIZE_LETTERS[letter], letter), where=columns[place % 2])
@@ -71,11 +62,11 @@ def notations() -> dict[str, str]:
             for code, name in notation.NOTATIONS.items()}
 
 
-def _place(extent: Extent) -> None:
-    """Layer, head and batch entry, as far as there is a choice."""
+def _place(extent: Extent, places: Container[str]) -> None:
+    """Of layer, head and batch entry those that the page looks at, as far as there is a choice."""
     for label, place, count in ((_("Layer"), choices.LAYER, extent.layers), (_("Head"), choices.HEAD, extent.heads),
                                 (_("Batch entry"), choices.BATCH, extent.batch)):
-        if count > 1:
+        if count > 1 and place.key in places:
             place.draw(_("{what} (of {count})").format(what=label, count=count), high=count)
 
 

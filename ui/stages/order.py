@@ -81,6 +81,7 @@ def controls(shown: Order) -> None:
             st.segmented_control, _("Positions"),
             {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, required=True,
             label_visibility="collapsed")
+        prose.tried((shown.mask, shown.positions) != ("none", "none"))
     shown.found = order.facts(shown.at, **shown.setting)
     shown.window = bench_module.window("D", shown.found.contents.shape[-1])
     bench = shown.bench

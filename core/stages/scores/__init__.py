@@ -14,8 +14,9 @@ from core.stage import At, CarriedOut, Questions
 
 
 class ScoreFacts(NamedTuple):
-    """About one head's scores: the largest, where it stands first and at how many places, how many are negative of how
-    many, whether the table is symmetric, which KV head is read and how many query heads share it; from 0."""
+    """About one head's scores: the largest (of those that are numbers; −∞ where none is), where it stands first and at
+    how many places, how many are negative of how many, whether the table is symmetric, which KV head is read and how
+    many query heads share it; from 0."""
 
     largest: float
     largest_at: tuple[int, int]
@@ -29,7 +30,7 @@ class ScoreFacts(NamedTuple):
 
 def facts(at: At, *, of: str = "scaled") -> ScoreFacts:
     """Facts about the scores of one batch entry and query head, `of` "scaled" or "scores" (raw)."""
-    matrix = at.trace[at.block + of][at.slice]  # (Tq, Tk)
+    matrix = at.trace[at.block + of][at.slice].nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)  # (Tq, Tk)
     rows, columns = matrix.shape
     largest = matrix.max()
     return ScoreFacts(

@@ -10,7 +10,7 @@ from core import worked
 from core.live.merges import PreToken
 from core.live.tokenizer import Tokenizer
 from core.stages.tokens.texts import Plain
-from core.stages.tokens.tokenizers import ToyTokenizer
+from core.tokenizers import ToyTokenizer
 
 
 class Spelling(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.live.merges import PreToken
 from core.programs import Program
-from core.stages.tokens.tokenizers import ToyTokenizer
+from core.tokenizers import ToyTokenizer
 
 
 def merged(pre_tokens: Sequence[PreToken]) -> Program:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.live.merges import Piece, PreToken
 from core.live.tokenizer import Tokenizer
 from core.stage import At
-from core.stages.tokens.tokenizers import Cut, ToyTokenizer
+from core.tokenizers import Cut, ToyTokenizer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.live.tokenizer import Tokenizer
-from core.stages.tokens.tokenizers import Cut, ToyTokenizer
+from core.tokenizers import Cut, ToyTokenizer
 
 
 def read_back(tokenizer: ToyTokenizer, cut: Cut) -> int:

@@ -32,7 +32,7 @@ def places(seen: dict[str, Any], kind: str) -> set[tuple[str, int, int]]:
 
 def looked_up(id: int, column: int, value: float) -> str:
     """The arithmetic of one looked-up number."""
-    return f"E[{id},{column + 1}] = {format_number(value, 3)}"
+    return f"E[id {id},{column + 1}] = {format_number(value, 3)}"
 
 
 def told(id: int, token: int) -> str:
@@ -52,7 +52,7 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
             wanted = {("embed", row, c) for c in range(4)} | {("blocks.0.in", row, c) for c in range(4)}
             assert places(seen, "feeds") == wanted
         elif name == "embedding":
-            assert seen["main"] == f"E[{row},{column + 1}] = {format_number(float(table[row, column]), 3)}"
+            assert seen["main"] == f"E[id {row},{column + 1}] = {format_number(float(table[row, column]), 3)}"
             readers = [t for t, id in enumerate(ids) if id == row]
             assert places(seen, "feeds") == {(made, t, column) for t in readers for made in ("embed", "blocks.0.in")}
             assert (STRINGS["unread"] in seen["notes"]) == (not readers)
@@ -73,7 +73,7 @@ def test_every_cell_of_the_worked_block_leads_to_its_row_and_back(page: Page, ur
 
 def test_the_rows_that_are_read_stay_marked_and_the_telling_cell_is_pinned(page: Page, url: str) -> None:
     visit(page, f"{url}/embedding?lang=en")
-    assert dock(page) == "E[ids][2,1] = E[1,1] = 2"
+    assert dock(page) == "E[ids][2,1] = E[id 1,1] = 2"
     marked = page.locator("[data-name='embedding'] .row.read")
     expect(marked).to_have_count(4)
     assert [row.get_attribute("aria-rowindex") for row in marked.all()] == ["1", "2", "3", "4"]
@@ -110,7 +110,7 @@ def test_rows_of_a_longer_table_are_brought_together_under_their_own_numbers(pag
             assert told(ids[row], row) in seen["notes"]
             assert places(seen, "lit") == {("tokens", row, 0), ("embedding", numbers.index(ids[row]), column)}
         if name == "embedding":
-            assert seen["main"].startswith(f"E[{numbers[row]},{column + 1}] = ")
+            assert seen["main"].startswith(f"E[id {numbers[row]},{column + 1}] = ")
     expect(page.locator(".frame:has([data-name='embedding'])")).to_contain_text("40×8")
 
 

@@ -23,8 +23,8 @@ def printed(values: object) -> list[str]:
     return [format_number(float(value), 3) for value in values.flatten()]  # type: ignore[attr-defined]
 
 
-def test_the_page_opens_with_the_document_s_causal_mask(page: Page, url: str) -> None:
-    visit(page, f"{url}/mask?lang=en")
+def test_the_document_s_causal_mask(page: Page, url: str) -> None:
+    visit(page, f"{url}/mask?lang=en&example=single_head&mask=causal")
     trace = worked.single_head("causal")
     for name in ("blocks.0.scaled", "blocks.0.masked", "blocks.0.weights"):
         wait_for_slice(page, trace, name)
@@ -78,8 +78,8 @@ def test_nothing_left_to_read_is_said_and_gives_zeros(page: Page, url: str) -> N
 
 
 def test_an_example_that_does_not_reach_a_stage_is_kept_and_explained(page: Page, url: str) -> None:
-    visit(page, f"{url}/scores?lang=en&example=d3_lab")
-    wait_for_slice(page, worked.single_head(), "blocks.0.scores")
+    visit(page, f"{url}/scores?lang=en&v=3&example=d3_lab")
+    wait_for_slice(page, worked.block(), "blocks.0.scores")
     expect(page.locator("[data-testid=stAlert]")).to_be_visible()
     assert "example=d3_lab" in page.url
 

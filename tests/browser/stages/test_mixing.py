@@ -36,7 +36,7 @@ def visit(page: Page, address: str) -> Page:
 
 
 @pytest.mark.parametrize(("parts", "make", "head"), [
-    ("", worked.single_head, 0), ("&example=block_shared&head=2", lambda: worked.block(1), 1)])
+    ("&example=single_head", worked.single_head, 0), ("&example=block_shared&head=2", lambda: worked.block(1), 1)])
 def test_pointing_at_any_cell_writes_its_blend(
     page: Page, url: str, parts: str, make: Callable[[], Trace], head: int,
 ) -> None:
@@ -49,14 +49,14 @@ def test_pointing_at_any_cell_writes_its_blend(
 
 
 def test_the_page_opens_with_the_documents_first_row(page: Page, url: str) -> None:
-    visit(page, f"{url}/mixing?lang=en")
+    visit(page, f"{url}/mixing?lang=en&example=single_head")
     assert dock(page).replace("\u2060", "") == "AV[1,1] = 0.248×1 + 0.248×0 + 0.503×1 = 0.752"
     expect(page.locator(".st-key-formula annotation").last).to_contain_text("= 0.752")
     expect(page.locator(".sums span, .sums div").first).to_have_text("1")
 
 
 def test_an_edit_of_x_on_another_page_is_here_and_an_edit_of_a_weight_is_told(page: Page, url: str) -> None:
-    visit(page, f"{url}/projections?lang=en")
+    visit(page, f"{url}/projections?lang=en&example=single_head")
     edit(page, "blocks.0.in", 2, 0, "-2")
     trace = worked.single_head().edited({"blocks.0.in": {(0, 2, 0): -2.0}})
     wait_for_slice(page, trace, V)
@@ -96,7 +96,7 @@ def test_a_slider_moves_the_blend(page: Page, url: str) -> None:
 
 
 def test_the_chain_runs_from_x_to_the_output_on_one_screen(page: Page, url: str) -> None:
-    visit(page, f"{url}/mixing?lang=en")
+    visit(page, f"{url}/mixing?lang=en&example=single_head")
     unfold(page, "chain")
     last = page.locator(f"[data-name='{AV}']").nth(1)
     last.wait_for()

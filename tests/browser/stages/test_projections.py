@@ -31,7 +31,7 @@ def formulas(page: Page) -> Locator:
 
 def test_the_page_opens_with_one_x_three_roles_and_the_telling_cell(page: Page, url: str) -> None:
     trace = worked.single_head()
-    visit(page, f"{url}/projections?lang=en")
+    visit(page, f"{url}/projections?lang=en&example=single_head")
     for name in (X, *(f"blocks.0.{short}" for short in ("wq", "q", "wk", "k", "wv", "v"))):
         wait_for_slice(page, trace, name)
     assert page.locator("[role=grid]").count() == 7
@@ -47,7 +47,7 @@ def test_the_page_opens_with_one_x_three_roles_and_the_telling_cell(page: Page, 
 
 
 def test_changing_x_moves_q_k_and_v_and_no_matrix(page: Page, url: str) -> None:
-    visit(page, f"{url}/projections?lang=en")
+    visit(page, f"{url}/projections?lang=en&example=single_head")
     section = unfold(page, "moved")
     section.locator("table").wait_for()
     edit(page, X, 1, 0, "3")

@@ -14,7 +14,7 @@ from core.stage import At
 from core.stages import rope
 from core.stages.rope import meetings, rotation, scaling
 from core.trace import Trace
-from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, settled, unfold, wait_for_slice
+from tests.browser.on_page import STRINGS, SWEEP, cell, choose, dock, press_chip, settled, unfold, wait_for_slice
 from ui.shell.numbers import format_number, full_value
 
 Q, Q_ROT, K, K_ROT = (f"blocks.0.{short}" for short in ("q", "q_rot", "k", "k_rot"))
@@ -262,7 +262,7 @@ def test_the_slider_of_the_base_follows_the_source(page: Page, url: str) -> None
     visit(page, f"{url}/rope?lang=en&text=A+small+red+fox.")
     shown = page.locator(".st-key-base [data-testid=stSliderThumbValue]")
     expect(shown).to_have_text("10000")
-    choose(page, "source", 2)
+    press_chip(page, "live")
     expect(page.locator("[data-name='blocks.0.q_rot']")).to_have_attribute("aria-colcount", "64")
     base = live.load().config.rope_base
     assert base != worked.rope_pairs().config.rope_base

@@ -18,6 +18,7 @@ from tests.browser.on_page import (
     edit,
     expectations,
     fill,
+    press_chip,
     projection_frames,
     scores_frames,
     settled,
@@ -95,7 +96,7 @@ def test_the_keyboard_alone_reaches_moves_pins_edits_and_lets_go(page: Page, url
 
 def test_every_edit_flows_into_the_scores(page: Page, url: str) -> None:
     trace = worked.single_head()
-    visit(page, f"{url}/scores?lang=en")
+    visit(page, f"{url}/scores?lang=en&example=single_head")
     unfold(page, "from")
     expect(page.locator(".dock")).to_have_count(3)
     steps: list[tuple[str, int, int, int, dict[tuple[int, ...], float]]] = [
@@ -118,7 +119,7 @@ def test_every_edit_flows_into_the_scores(page: Page, url: str) -> None:
 
 
 def test_ten_edits_typed_fast_all_arrive(page: Page, url: str) -> None:
-    visit(page, f"{url}/scores?lang=en")
+    visit(page, f"{url}/scores?lang=en&example=single_head")
     cell(page, "blocks.0.q", 0, 0).focus()
     typed = "2345678923"
     for number, move in zip(typed, "→↓←↓→↑↑←↓↓", strict=True):
@@ -164,7 +165,7 @@ def test_a_question_hides_its_cells_until_it_is_answered_or_skipped(page: Page, 
 
 
 def test_without_the_transpose_torch_s_own_words_stand_on_the_page(page: Page, url: str) -> None:
-    visit(page, f"{url}/scores?lang=en")
+    visit(page, f"{url}/scores?lang=en&example=single_head")
     switch(page, "transpose")
     error = scores.MISTAKES["untransposed"](At(worked.single_head())).error
     expect(page.locator("[data-testid=stAlert]")).to_contain_text(str(error))
@@ -201,7 +202,7 @@ def test_the_scale_can_be_left_out_and_each_mistake_shows_its_own_difference(pag
 
 def test_a_toy_of_any_size_shows_its_own_numbers(page: Page, url: str) -> None:
     visit(page, f"{url}/scores?lang=en")
-    choose(page, "source", 1)
+    press_chip(page, "toy")
     wait_for_slice(page, toy.toy(ToySizes()), "blocks.0.scaled")
     for letter, number in (("T", "3"), ("D", "12"), ("H", "3"), ("Hkv", "1"), ("seed", "5")):
         fill(page, letter, number)
@@ -220,8 +221,8 @@ def test_a_toy_of_any_size_shows_its_own_numbers(page: Page, url: str) -> None:
 def test_the_live_model_s_scores_are_those_of_the_typed_sentence(page: Page, url: str) -> None:
     sentence = "A small red fox."
     visit(page, f"{url}/scores?lang=en")
-    wait_for_slice(page, worked.single_head(), "blocks.0.scaled")
-    choose(page, "source", 2)
+    wait_for_slice(page, worked.block(), "blocks.0.scaled")
+    press_chip(page, "live")
     page.locator(".st-key-text textarea").wait_for()
     expect(page.locator("[data-name='blocks.0.q_rot']")).to_be_visible()
     page.locator(".st-key-text textarea").fill(sentence)

@@ -49,6 +49,7 @@ def test_pointing_at_any_product_lights_the_kv_head_that_is_read(page: Page, url
     for number, count in enumerate((4, 2, 1)):
         trace = shared.share(GROUPED, 0, count).trace
         choose(page, "kvheads", number)
+        page.mouse.move(0, 0)  # whatever comes to lie below it
         expect(page.locator(".head.of-kv")).to_have_count(count)
         said = [cell for cell in swept(page) if cell["at"][0] == "product"]
         for seen, (place, text, lit) in zip(said, products(trace, which), strict=True):
@@ -60,6 +61,7 @@ def test_a_number_of_v_feeds_every_query_head_that_shares_it(page: Page, url: st
     visit(page, f"{url}/sharing?lang=en&pin=none")
     for number, (count, readers) in enumerate(((4, 1), (2, 2), (1, 4))):
         choose(page, "kvheads", number)
+        page.mouse.move(0, 0)  # whatever comes to lie below it
         expect(page.locator(".head.of-kv")).to_have_count(count)
         (seen,) = [cell for cell in swept(page) if cell["at"] == ["right", 2, 1]]
         assert places(seen["feeds"]) == {("product", row, 1) for row in range(readers * GROUPED.sizes["T"])}

@@ -16,7 +16,7 @@ from core.live.merges import Merger, PreToken
 from core.stage import At
 from core.stages import tokens
 from core.stages.tokens.texts import Merged
-from core.stages.tokens.tokenizers import ToyTokenizer
+from core.tokenizers import ToyTokenizer
 from tests.browser.on_page import settled, settles, unfold
 
 SENTENCE = "The cat sat on the mat because it was tired."

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import worked
+from core import tokenizers, worked
 from core.live import Live
 from core.live.errors import TextNotCovered
 from core.live.merges import Merger
 from core.stage import At
 from core.stages import tokens
-from core.stages.tokens import mistakes, texts, tokenizers, vocabularies
+from core.stages.tokens import mistakes, texts, vocabularies
 from core.stages.tokens.texts import Merged, Plain
 from core.toy import ToySizes, toy
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import tokenizers
 from core.errors import TokenOutOfRange, UnknownOption
-from core.stages.tokens import tokenizers, vocabularies
-from core.stages.tokens.tokenizers import ToyTokenizer
+from core.stages.tokens import vocabularies
+from core.tokenizers import ToyTokenizer
 
 
 def test_words_and_what_they_lose() -> None:

@@ -101,7 +101,7 @@ def test_the_sizes_of_the_map_and_of_the_bench() -> None:
     sizes = {"mD": "48", "mH": "6", "mHkv": "2", "mF": "100", "mV": "77", "mL": "3"}
     config = ModelConfig.from_width(width=48, heads=6, kv_heads=2, ffn_width=100, vocab=77, layers=3, max_positions=4,
                                     positions="none")
-    assert_ledger(cost_page(lang="en", cost_of="map", cT="9", **sizes), Workload(config, 1, 9))
+    assert_ledger(cost_page(lang="en", cost_of="map", cT="9", mffn="swiglu", **sizes), Workload(config, 1, 9))
     at = cost_page(lang="en", cost_of="bench", source="toy", D="16", H="4", Hkv="2", cT="5")
     assert_ledger(at, Workload(toy(ToySizes(width=16, heads=4, kv_heads=2), 0).config, 1, 5))
 

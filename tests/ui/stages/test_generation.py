@@ -182,20 +182,16 @@ def test_run_goes_on_by_itself_until_it_is_done_or_stopped() -> None:
     assert at.slider(key="_place").max == made, "it went on after Stop"
 
 
-def test_settings_wait_for_start_over_and_the_run_stays() -> None:
-    at = opened(GENERATION, lang="en", example="block")
-    before = payloads(at)[0]["frames"]
+def test_other_settings_make_the_same_steps_again() -> None:
+    at = opened(GENERATION, lang="en", v="3", made="3", at="2")
     at.number_input(key="temperature").set_value(1.5)
     at.number_input(key="draw").set_value(3)
     at.number_input(key="chunk").set_value(3).run()
-    assert payloads(at)[0]["frames"] == before
-    assert any("other settings" in text.value for text in at.caption)
-    button(at, "run-over")
-    assert not any("other settings" in text.value for text in at.caption)
-    trace = worked.block()
-    for step in steps_of(trace, chunk=3, temperature=1.5, seed=3)[:3]:
-        button(at, "run-step")
-        assert_step(at, step)
+    steps = steps_of(worked.block(), chunk=3, temperature=1.5, seed=3)
+    assert_step(at, steps[1])  # as many steps, and the same one looked at
+    assert at.query_params["made"] == "3"
+    button(at, "run-step")
+    assert_step(at, steps[3])
 
 
 def test_without_the_cache_the_whole_text_is_read_each_time() -> None:

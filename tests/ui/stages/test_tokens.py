@@ -10,7 +10,7 @@ import streamlit as st
 from core import live
 from core.live import Live
 from core.live.merges import Merger, PreToken
-from core.stages.tokens.tokenizers import ToyTokenizer
+from core.tokenizers import ToyTokenizer
 from ui import bench
 from ui.bench.session import Cell, session
 from ui.stages.tokens import merging

@@ -42,7 +42,7 @@ export function joinTerms(s, terms) {
  */
 export function placeName(f, i, j) {
   if (f.vector) return `${f.label}[${rowNumber(f, i)}]`;
-  if (!f.cols.index) return `${f.label}[${rowNumber(f, i)},${colNumber(f, j)}]`;
+  if (!f.cols.index) return `${f.label}[${f.rows.index}${rowNumber(f, i)},${colNumber(f, j)}]`;
   const [a, b] = f.stack?.indices ?? [], n = f.stack && f.rows.total / f.stack.count;
   const row = f.stack ? `${a}${Math.floor(i / n) + 1},${b}${i % n + 1}` : `${f.rows.index}${i + 1}`;
   return `${f.label}[${row},${f.cols.index}${j + 1}]`;

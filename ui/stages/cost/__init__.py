@@ -47,8 +47,9 @@ def _workload(resolved: Resolved) -> Workload:
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        model = choices.MODEL.draw_own(st.selectbox, _("Model"), models, width=210,
-                                       own="llama-2-7b" if resolved.source == "worked" else "bench")
+        own = "llama-2-7b" if resolved.source == "worked" else "bench"
+        model = choices.MODEL.draw_own(st.selectbox, _("Model"), models, own=own, width=210, on_change=_take_inputs,
+                                       args=(own,))
         tokens = choices.TOKENS.draw(f"{axis('T')} · {words['T']}", width=130)
         batch = choices.TEXTS.notch(f"{axis('B')} · {words['B']}", ledger.BATCHES, width=190)
         kind = choices.SHARING.draw(st.segmented_control, _("Heads of K and V"), sharing, required=True)
@@ -62,6 +63,16 @@ def _workload(resolved: Resolved) -> Workload:
         st.caption(_("The sizes of the map do not fit together; below stands the model that this page opens with."))
         config = OPENING.config
     return Workload(ledger.shared(config, kind), batch, tokens, weights, cache)
+
+
+def _take_inputs(own: str) -> None:
+    """With another model, as many texts and tokens as its source walks through, or as the map says."""
+    chosen = choices.MODEL.value()
+    model = own if chosen == "own" else chosen
+    inputs = model_sizes.inputs_of_fields() if model == "map" else MODELS[model].inputs if model in MODELS else None
+    if inputs is not None:
+        choices.TOKENS.put_within(inputs.tokens)
+        choices.TEXTS.put(max(batch for batch in ledger.BATCHES if batch <= inputs.batch))
 
 
 def _config(model: str, resolved: Resolved) -> ModelConfig:

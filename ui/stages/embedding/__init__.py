@@ -11,7 +11,7 @@ from core.stages import embedding
 from core.stages.embedding import rows
 from core.stages.embedding.rows import ActsOn
 from ui import bench as bench_module
-from ui.furniture import code, formulas, notices, share
+from ui.furniture import code, formulas, notices, prose, share
 from ui.furniture.equations import drawn
 from ui.furniture.exercise import Exercise
 from ui.shell import i18n
@@ -32,6 +32,7 @@ def controls(shown: Embedded) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         kind = choices.POSITIONS.draw(st.segmented_control, _("Positions"), labels, required=True,
                                       default=trace.config.positions, label_visibility="collapsed")
+        prose.tried(kind != trace.config.positions)
     shown.placed = rows.placed(trace, kind)
     shown.window = bench_module.window("D", trace.config.width)
     shown.exercise = Exercise(
@@ -61,13 +62,14 @@ def formula(shown: Embedded) -> None:
         return
     token, at = int(view.trace["tokens"][view.batch, pin.row]), (view.batch, pin.row, pin.col)
     row, column = pin.row + 1, pin.col + 1
+    read = rf"E[\mathrm{{id}}\,{token}]_{{{column}}}"
     looked = formulas.number(float(view.trace["embed"][at]), decimals)
     if pin.id == "embed" or placed.added is None:
-        formulas.formula(symbols, rf"E[\mathrm{{ids}}_{{{row}}}]_{{{column}}} = E[{token}]_{{{column}}} = {looked}")
+        formulas.formula(symbols, rf"E[\mathrm{{ids}}_{{{row}}}]_{{{column}}} = {read} = {looked}")
         return
     added, total = (formulas.number(float(value), decimals)
                     for value in (placed.added[pin.row, pin.col], placed.total[at]))
-    formulas.formula(symbols, rf"X_{{{row},{column}}} = E[{token}]_{{{column}}} + P[{pin.row}]_{{{column}}} = "
+    formulas.formula(symbols, rf"X_{{{row},{column}}} = {read} + P[\mathrm{{pos}}\,{pin.row}]_{{{column}}} = "
                             rf"{looked} + ({added}) = {total}")
 
 
@@ -119,7 +121,7 @@ def predict(shown: Embedded) -> None:
             symbol=i18n.symbol("embed"), row=question.row + 1, column=question.column + 1)
 
     def reveal(question: Question) -> str:
-        return _("{token} has id {id}, and {symbol}[{id},{column}] = {value}.").format(
+        return _("{token} has id {id}, and {symbol}[id {id},{column}] = {value}.").format(
             token=view.token_name(question.row), id=int(view.trace["tokens"][view.batch, question.row]),
             symbol=i18n.symbol("embedding"), column=question.column + 1,
             value=format_number(question.answer, shown.bench.decimals))

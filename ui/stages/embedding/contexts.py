@@ -38,7 +38,7 @@ def _two_sentences(bench: Bench, resolved: Resolved) -> None:
          [_("position"), _("where the token stands"), _("the place")],
          [_("hidden state"), _("what the token stands for here, so far"), _("what stands before it, at every layer")]])
     if resolved.source != "live":
-        st.caption(_("Choose Live to see it on a real model: the same word in two sentences."))
+        st.caption(_("Choose live, above, to see it on a real model: the same word in two sentences."))
         return
     other = _other()
     if other is None:

@@ -60,7 +60,7 @@ def _table(trace: Trace, ids: Tensor, window: tuple[int, int] | None = None, *, 
     rows = table[places]
     shade = (min(0.0, float(rows.min())), max(0.0, float(rows.max()))) if window else None
     return Frame("table", "embedding", i18n.symbol("embedding"), "parameter", _part(rows, window),
-                 Axis("V", "", labels, 0, vocab, i18n.axis("V"), places), columns, "→", shade=shade)
+                 Axis("V", "", labels, 0, vocab, i18n.axis("V"), places, index="id "), columns, "→", shade=shade)
 
 
 def _from_zero(frame: Frame) -> Frame:
@@ -71,8 +71,9 @@ def _from_zero(frame: Frame) -> Frame:
 
 def _pieces(trace: Trace) -> dict[int, str]:
     """The piece of each id, as far as it is known and says more than the id."""
-    if trace.source == "block":
-        return dict(enumerate(worked.BLOCK_VOCABULARY))
+    example = worked.EXAMPLES.get(trace.source)
+    if example is not None and example.prompt:
+        return dict(enumerate(example.words))
     pieces = dict(zip(trace["tokens"][0].tolist(), trace.tokens, strict=False))
     return {token: piece for token, piece in pieces.items() if piece != f"#{token}"}
 

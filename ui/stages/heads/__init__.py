@@ -238,7 +238,7 @@ def parts(shown: Heads) -> None:
     """What each head adds to the output."""
     view, bench = shown.view, shown.bench
     if view.name("attn_out") not in view.trace:
-        st.caption(_("There is no WO here: with a single head Z is the output already. Choose the block or a toy."))
+        st.caption(_("There is no WO here: with a single head Z is the output already. Choose another example above."))
         return
     drawn(*frames.added(view), key="heads-added", bench=bench, resolved=shown.resolved, view=view, telling=None,
           pinning=False)

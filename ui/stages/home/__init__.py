@@ -32,8 +32,7 @@ def header() -> None:
     """What the app is about, and where to begin."""
     with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
         st.header(_("Transformer Workbench"), anchor=False)
-        st.page_link(frame.here().built["projections"], label=_("Begin with the projections"),
-                     icon=":material/arrow_forward:")
+        st.page_link(frame.here().built["tokens"], label=_("Begin with a text"), icon=":material/arrow_forward:")
         page_header.presenter_switch()
     st.markdown(_(
         "How a decoder-only Transformer turns a text into its next token, stage by stage, in numbers that are all "
@@ -42,7 +41,7 @@ def header() -> None:
 
 def controls(shown: Home) -> None:
     """The sizes; where they cannot work together the last ones that did stay."""
-    sizes.controls(shown.resolved.trace.sizes)
+    sizes.controls(shown.resolved.trace)
     try:
         shown.sizes = model_sizes.of_fields()
         sizes.held().sizes = shown.sizes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,51 +9,63 @@ import streamlit as st
 from core import shapes
 from core.config import LONGEST_JSON, ModelConfig
 from core.errors import WorkbenchError
+from core.trace import Trace
 from ui import bench as bench_module
 from ui.bench.session import session
 from ui.furniture import model_sizes
-from ui.furniture.model_sizes import FIELDS, PRESET_NAMES
+from ui.furniture.model_sizes import FIELDS, KINDS, LENGTH, PRESET_NAMES, SWITCHES, WINDOW
 from ui.shell import errors, i18n
 from ui.shell.i18n import _
 
 LETTERS = ("B", "T", "D", "H", "Hkv", "Dh", "F", "V", "L")
 
 
-def controls(on_bench: Mapping[str, int]) -> None:
-    """Presets, a model's own config.json, and a field for every size; `on_bench` are those of the trace in use."""
+def controls(on_bench: Trace) -> None:
+    """Presets, a model's own config.json, a field for every size, and what a model is besides; `on_bench` is the trace
+    in use."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="map-sources"):
-        known = {code: _preset_sizes(code) for code in PRESET_NAMES}
-        held = {letter: FIELDS[letter].value() for letter in LETTERS}
-        current = next((code for code, sizes in known.items() if all(held[k] == n for k, n in sizes.items())), None)
-        bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current or "", _take_preset, key="preset")
-        st.button(_("The sizes on the bench"), on_click=model_sizes.put, args=(_own_width(on_bench),),
-                  help=_("Those of the example, toy or model that is chosen in the sidebar."), key="map-bench")
+        current = next((code for code in PRESET_NAMES if model_sizes.holds(*shapes.MODELS[code])), "")
+        bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current, _take_preset, key="preset")
+        inputs = shapes.Inputs(on_bench.sizes.get("B", 1), on_bench.sizes["T"])
+        st.button(_("The sizes on the bench"), on_click=model_sizes.put, args=(on_bench.config, inputs),
+                  help=_("Those of the example, toy or model that the other pages show."), key="map-bench")
         with st.popover(_("From a config.json")):
             _config_form()
+        with st.popover(_("Kinds")):
+            _kinds()
+    own_width = FIELDS["Dh"].value()
     with st.container(horizontal=True, key="map-sizes"):
         words = {"B": _("batch"), "T": _("tokens"), "D": _("width"), "H": _("query heads"), "Hkv": _("KV heads"),
                  "F": _("FFN width"), "V": _("vocabulary"), "L": _("layers"),
-                 "Dh": _("own width") if held["Dh"] else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
+                 "Dh": _("own width") if own_width else f"(0: {i18n.axis('D')}÷{i18n.axis('H')})"}
         for letter in LETTERS:
-            FIELDS[letter].draw(f"**{i18n.axis(letter)}** {words[letter]}", width=92)
+            FIELDS[letter].draw(f"{i18n.axis(letter)} {words[letter]}", width=92)
 
 
-def _preset_sizes(code: str) -> dict[str, int]:
-    """What a preset says about the fields; one that names no inputs leaves B and T alone."""
-    model = shapes.MODELS[code]
-    found = {letter: size for letter, size in model.config.sizes.items() if letter in LETTERS}
-    return _own_width(found | ({"B": model.inputs.batch, "T": model.inputs.tokens} if model.inputs else {}))
-
-
-def _own_width(found: Mapping[str, int]) -> dict[str, int]:
-    """The same sizes with Dh = 0 where it is D ÷ H."""
-    usual = found.get("D", 0) == found.get("H", 0) * found.get("Dh", 0)
-    return {letter: size for letter, size in found.items() if letter != "Dh"} | {"Dh": 0 if usual else found["Dh"]}
+def _kinds() -> None:
+    """What a model is besides its sizes; the page on cost counts with it."""
+    st.caption(_("What a model is besides its sizes. The page on cost counts with it."))
+    words = {
+        "norm": (_("Norm"), {"rms": "RMSNorm", "layer": "LayerNorm", "none": _("none")}),
+        "norm_place": (_("Where the norm stands"), {"pre": _("before each part"), "post": _("after each part")}),
+        "ffn": (_("Feed-forward"), {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "swiglu": "SwiGLU",
+                                    "none": _("none")}),
+        "positions": (_("Positions"), {"none": _("none"), "learned": _("learned"), "sinusoidal": _("sinusoidal"),
+                                       "rope": "RoPE"})}
+    for name, (label, labels) in words.items():
+        KINDS[name].draw(st.selectbox, label, labels)
+    switches = {"tied_head": _("E serves as W_vocab too"), "qkv_bias": _("Biases in Q, K and V"),
+                "out_bias": _("Bias in the output matrix"), "ffn_bias": _("Biases in the feed-forward"),
+                "qk_norm": _("Q and K are normed")}
+    for name, label in switches.items():
+        SWITCHES[name].draw(label)
+    WINDOW.draw(_("Keys in the window; zero: no window"))
+    LENGTH.draw(_("Positions it was made for; zero: as many as tokens"))
 
 
 def _take_preset(code: str) -> None:
     if code:
-        model_sizes.put(_preset_sizes(code))
+        model_sizes.put(*shapes.MODELS[code])
 
 
 @dataclass
@@ -85,8 +96,7 @@ def _config_form() -> None:
 def _take_config(text: str) -> None:
     problem: WorkbenchError | None = None
     try:
-        config = ModelConfig.from_json(text)
-        model_sizes.put(_own_width({k: n for k, n in config.sizes.items() if k in LETTERS}))
+        model_sizes.put(ModelConfig.from_json(text))
     except WorkbenchError as error:
         problem = error
     held().problem = problem

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import ops, worked
+from core import masks, ops, worked
 from core.check import Check
 from core.questions import Question
 from core.stages import mask
@@ -16,11 +16,11 @@ from core.stages.mask import Overflow
 from ui.bench import Bench, choices
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin
-from ui.furniture import code, formulas, share
+from ui.furniture import code, formulas, prose, share
 from ui.furniture.equations import drawn
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
-from ui.shell import i18n
+from ui.shell import example_words, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.stages.mask import frames
@@ -51,19 +51,19 @@ def subject() -> Mask:
 def controls(shown: Mask) -> None:
     """Which mask, its number where it takes one, and where it is put: elsewhere than before the softmax nothing is
     asked."""
-    kinds = {"none": _("none"), "causal": _("causal"), "padding": _("padding"), "both": _("causal and padding"),
-             "window": _("sliding window"), "prefix": _("prefix")}
+    kinds = {kind: example_words.mask(kind) for kind in masks.KINDS}
     counts = {"padding": _("padding tokens at the end"), "both": _("padding tokens at the end"),
               "window": _("keys in the window"), "prefix": _("keys in the prefix")}
     places = {"none": _("no mask"), "before": _("before the softmax"), "after": _("after it"),
               "renormalised": _("after it, renormalised")}
     tokens = shown.view.trace["mask"].shape[-1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        kind = choices.MASK.select(_("Mask"), kinds, opening="causal")
+        kind = choices.MASK.select(_("Mask"), kinds, opening=shown.bench.mask_kind)
         counted = choices.count_of(kind)
         if counted is not None:
             counted.draw(counts[kind], high=tokens)
         shown.where = WHERE.draw(st.segmented_control, _("Where the mask is put"), places, required=True)
+    prose.tried(shown.where != "before")
     if shown.where != "before":
         shown.exercise = None
 
@@ -154,12 +154,12 @@ def _meaning(bench: Bench) -> list[str]:
         "prefix": _("Prefix: the first {count} keys are open to every token, a question that may be read as a whole; "
                     "after them the mask is causal. With a prefix of one nothing is left of the difference."),
     }
-    return [words[bench.mask.kind].format(count=bench.mask.number)] if bench.mask.kind in words else []
+    return [words[bench.mask_kind].format(count=bench.mask.number)] if bench.mask_kind in words else []
 
 
 def softmax(shown: Mask) -> None:
     """The softmax in its five steps."""
-    frames.opened(shown.view, key="opened", bench=shown.bench)
+    frames.opened(shown.view, shown.where, key="opened", bench=shown.bench)
 
 
 def overflow(shown: Mask) -> None:

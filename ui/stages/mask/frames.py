@@ -73,19 +73,23 @@ def _masked_after(view: View, at: At, words: tuple[str, str], *, renormalised: b
     return frames, rules
 
 
-def opened(view: View, *, key: str, bench: Bench) -> None:
-    """The softmax of every row as its five steps: maximum, difference, exponential, sum, quotient."""
-    steps = ops.softmax_steps(view.trace[view.name("masked")])
-    masked = view.frame("masked", view.name("masked"))
+def opened(view: View, where: str, *, key: str, bench: Bench) -> None:
+    """The softmax of every row as its five steps: maximum, difference, exponential, sum, quotient; of S + M, or where
+    the mask is not put before it, of S."""
+    name = view.name("masked" if where == "before" else "scaled")
+    symbol, weights = i18n.symbol(name), i18n.symbol("weights")
+    steps = ops.softmax_steps(view.trace[name])
+    masked = replace(view.frame("masked", name), editable=False)
     frames = [
         masked,
         _column(view, "top", steps.top, sign="−", label="max"),
-        replace(masked, id="shifted", name="shifted", label=f"{i18n.symbol('masked')}−max", sign="=",
+        replace(masked, id="shifted", name="shifted", label=f"{symbol}−max", sign="=",
                 values=view.matrix(steps.shifted), cut=False),
         replace(masked, id="powers", name="powers", label="exp", sign="e^", values=view.matrix(steps.exponentials),
                 role="weight", cut=False),
         _column(view, "sums", steps.total, sign="÷", label="Σ"),
-        _weights(view, "weights", steps.weights, ("", ""), sign="=", label=i18n.symbol("weights")),
+        _weights(view, "weights", steps.weights, ("", ""), sign="=",
+                 label=weights if where in ("before", "none") else f"softmax({symbol})"),
     ]
     rules: list[Rule] = [
         RowMax("top", "masked"), Difference("shifted", "masked", "top"),

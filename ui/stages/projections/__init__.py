@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import ops
+from core import norms, ops
 from core.check import Check
 from core.layouts import head_columns
 from core.questions import Question
@@ -16,6 +16,7 @@ from ui import bench as bench_module
 from ui.bench import choices
 from ui.bench.parameters import Choice
 from ui.equation import MAX_SIDE, Pin, views
+from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, share
 from ui.furniture.equations import beside, drawn
 from ui.furniture.exercise import Exercise
@@ -82,6 +83,8 @@ def formula(shown: Projections) -> None:
     view, pin, decimals = shown.view, shown.pin, shown.bench.decimals
     x = "X_1" if view.trace.attention_input(view.layer).endswith("norm1") else "X"
     bias = {letter: f" + b_{letter.upper()}" if view.trace.config.qkv_bias else "" for letter in shown.letters}
+    if x == "X_1":
+        _norm_between(view, 0 if pin is None else pin.row, decimals)
     symbols = r",\quad ".join(f"{letter.upper()} = {x} W_{letter.upper()}{bias[letter]}" for letter in shown.letters)
     if pin is None or shown.asked:
         formulas.formula(symbols, "")
@@ -95,6 +98,22 @@ def formula(shown: Projections) -> None:
     edited = index in view.trace.edits.get(pin.name, {}) or at in view.trace.edits.get(made, {})
     total = "" if edited else f"{formulas.sum_in_digits(view.trace, made, at, decimals)} = "
     formulas.formula(symbols, f"{letter.upper()}_{{{pin.row + 1},{pin.col + 1}}} = {total}{value}")
+
+
+def _norm_between(view: View, row: int, decimals: int) -> None:
+    """The norm that lies between the block's input and these products, one row of it in digits."""
+    trace, config = view.trace, view.trace.config
+    name = trace.attention_input(view.layer)
+    before, after = (trace[one][view.batch, row] for one in (trace.steps[name].reads[0], name))
+    found = norms.statistics(before, config.norm_eps, centred=config.norm == "layer")
+    taken = rf" - {formulas.number(float(found.mean), decimals)}" if config.norm == "layer" else ""
+    gamma, *beta = (formulas.row(trace[one].tolist(), decimals) for one in trace.steps[name].reads[1:])
+    affine = rf" \odot {gamma}" + "".join(f" + {one}" for one in beta)
+    formulas.formula(
+        rf"X_1 = \text{{{'LayerNorm' if config.norm == 'layer' else 'RMSNorm'}}}(X)",
+        rf"X_1[{row + 1},\cdot] = \frac{{{formulas.row(before.tolist(), decimals)}{taken}}}"
+        rf"{{{formulas.number(float(found.root), decimals)}}}{affine} = {formulas.row(after.tolist(), decimals)}",
+        key="formula-norm")
 
 
 def predict(shown: Projections) -> None:
@@ -226,8 +245,8 @@ def _explained(kind: str) -> str:
 
 def _consequence(shown: Projections, kind: str, largest: float) -> str:
     if shown.view.trace.config.kv_heads == 1 and kind == "fused_order":
-        return _("With one KV head both orders are the same, so nothing changes here. Choose the block or a toy with "
-                 "several.")
+        return _("With one KV head both orders are the same, so nothing changes here. Choose an example or a toy "
+                 "with several.")
     if not largest:
         return _("Nothing changes in this one: look at another role or head.")
     return _("Largest difference in this head: {value}.").format(

@@ -16,7 +16,7 @@ from core.stages.rope.rotation import Rope
 from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Pin
 from ui.equation.views import View
-from ui.furniture import code, formulas, notices, share
+from ui.furniture import code, formulas, notices, prose, share
 from ui.furniture.equations import drawn
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
@@ -66,6 +66,7 @@ def controls(shown: Rotated) -> None:
         base = BASE.draw_own(st.select_slider, _("Base"), bases, own=full_value(own.base), width=200)
         with st.popover(_("More")):
             shown.how = _more(own._replace(base=float(base)), config.head_dim)
+        prose.tried(bool(shown.moved) or shown.how != own)
     trace = rotation.under(shown.resolved.trace, bench.layer, shown.how, shown.moved)
     if trace is not shown.resolved.trace:
         shown.view = View(trace, layer=0, batch=bench.batch, head=bench.head, editable=False)

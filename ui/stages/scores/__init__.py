@@ -19,7 +19,7 @@ from ui.bench.choices import DRAW
 from ui.bench.parameters import Choice, Switch
 from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.equation.views import View
-from ui.furniture import code, formulas, notices, sections, share
+from ui.furniture import code, formulas, notices, prose, sections, share
 from ui.furniture.equations import drawn
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
@@ -59,10 +59,12 @@ def subject() -> Scores:
 
 
 def controls(shown: Scores) -> None:
-    """Whether K is transposed and whether the sum is divided."""
+    """Whether K is transposed and, where there are scores, whether the sum is divided."""
     with st.container(horizontal=True, key="controls"):
         shown.transpose = TRANSPOSE.draw(_("Transpose K"))
-        shown.scale = SCALE.draw(_("Divide by √Dh"))
+        if shown.transpose:
+            shown.scale = SCALE.draw(_("Divide by √Dh"))
+        prose.tried(not (shown.transpose and shown.scale))
 
 
 def draw(shown: Scores) -> None:
@@ -144,7 +146,7 @@ def look_for(shown: Scores) -> list[str]:
         sentences.append(_("The best match here is {query} with {key}: {name} = {value}.").format(
             query=view.token_name(facts.largest_at[0]), key=view.token_name(facts.largest_at[1]), name=name,
             value=format_number(facts.largest, bench.decimals)))
-    elif not asking and facts.cells > 1:
+    elif not asking and facts.cells > 1 and math.isfinite(facts.largest):
         sentences.append(_("The largest score, {value}, stands at {count} places: no single best match.").format(
             value=format_number(facts.largest, bench.decimals), count=facts.largest_places))
     sentences.append(
@@ -337,6 +339,8 @@ def shared(shown: Scores) -> None:
 
 
 def checks(shown: Scores) -> list[Check | None]:
-    """The products against float64, and the whole against the fused kernel."""
+    """The products against float64, and the whole against the fused kernel; nothing where there are no scores."""
     view = shown.view
+    if not shown.transpose:
+        return []
     return [view.trace.check_step(view.name("scores")), view.trace.check(view.layer)]

@@ -102,7 +102,8 @@ def _told(shown: Sharing) -> list[str]:
         (_("{bytes} bytes for this layer, {ratio} of MHA's") if made.ratio < 1 else
          _("{bytes} bytes for this layer, as many as for MHA")).format(
              bytes=f"{made.cache_bytes:,}", ratio=made.ratio),
-        _("the output changes by up to {difference}").format(difference=format_number(moved, shown.bench.decimals))
+        _("on this page only, the output changes by up to {difference}").format(
+            difference=format_number(moved, shown.bench.decimals))
         if moved else _("the output is the layer's own"),
     ]
 

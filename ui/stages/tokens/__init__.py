@@ -13,20 +13,19 @@ from core.questions import Question
 from core.stages import tokens
 from core.stages.tokens import CutFacts, MergeFacts, vocabularies
 from core.stages.tokens.texts import Merged, Plain, pieces_of
-from core.stages.tokens.tokenizers import ToyTokenizer, spans
+from core.tokenizers import ToyTokenizer, spans
 from ui import bench as bench_module
 from ui.bench.choices import TEXT
 from ui.furniture import code, formulas, prose, share
 from ui.furniture.exercise import Exercise
 from ui.shell.i18n import _
-from ui.sources import Resolved
 from ui.stages.tokens import merging
 from ui.stages.tokens.subject import Tokens, feeds, read, telling, visible
 
 
 def controls(shown: Tokens) -> None:
     """The text and how it is cut, or texts for the live model to try."""
-    shown.text = text = read(shown.resolved)
+    shown.text = text = read(shown.bench, shown.resolved)
     if isinstance(text, Merged):
         _examples()
         shown.exercise = _exercise(shown, "count", ("live", text.text))
@@ -52,7 +51,8 @@ def _examples() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         st.caption(_("Try"), width="content")
         for key, text in worked.TEXTS.items():
-            st.button(labels[key], key=f"try-{key}", on_click=TEXT.put, args=(text,), type="tertiary")
+            st.button(labels[key], key=f"try-{key}", type="tertiary", on_click=bench_module.choose,
+                      args=({TEXT.key: text},))
 
 
 def draw(shown: Tokens) -> None:
@@ -75,7 +75,7 @@ def formula(shown: Tokens) -> None:
     if isinstance(text, Merged):
         _merge_formula(text, place)
         return
-    numbers = "" if place is None else rf"\mathrm{{ids}}_{{{place[0] + 1}}} = {text.cut.ids[place[0]]}"
+    numbers = "" if place is None else rf"\mathrm{{ids}}_{{{place[0] + 1}}} = \mathrm{{id}}\,{text.cut.ids[place[0]]}"
     formulas.formula(r"\mathrm{ids}_t = \mathrm{number}(\mathrm{piece}_t)", numbers)
 
 
@@ -123,7 +123,7 @@ def look_for(shown: Tokens) -> list[str]:
     text, facts = shown.text, tokens.facts(shown.at, text=shown.text)
     if isinstance(text, Merged):
         return _of_merges(text, facts) if isinstance(facts, MergeFacts) else []
-    return _of_cut(text, facts, shown.resolved) if isinstance(facts, CutFacts) else []
+    return _of_cut(shown, text, facts) if isinstance(facts, CutFacts) else []
 
 
 def _of_merges(text: Merged, facts: MergeFacts) -> list[str]:
@@ -149,7 +149,7 @@ def _of_merges(text: Merged, facts: MergeFacts) -> list[str]:
     return sentences
 
 
-def _of_cut(text: Plain, facts: CutFacts, resolved: Resolved) -> list[str]:
+def _of_cut(shown: Tokens, text: Plain, facts: CutFacts) -> list[str]:
     sentences = [
         _("Tokens: {count}. Vocabulary: {size} entries, the unknown counted. The id of a token is its place in that "
           "list, from zero. The number says nothing about what the token means.").format(
@@ -159,14 +159,21 @@ def _of_cut(text: Plain, facts: CutFacts, resolved: Resolved) -> list[str]:
         if facts.unknown else
         _("All of them are in the vocabulary. Type a word that is not, and see what becomes of it."),
         _("Cut into characters the row of ids is long; cut into words it is short, but every new word is unknown. "
-          "Choose Live for what real models do between the two: byte-level BPE, merge by merge."),
+          "Choose live for what real models do between the two: byte-level BPE, merge by merge."),
     ]
-    if feeds(text, resolved):
+    longest = bench_module.examples()[shown.bench.example].longest
+    if shown.resolved.source == "worked" and text.tokenizer.kind == "characters":
+        sentences.append(_("Cut into characters only on this page: E has a row for each word, so the next pages go on "
+                           "with the words."))
+    elif feeds(text, shown.resolved) and len(text.cut) > longest:
+        sentences.append(_("The next pages take up to {count} tokens of this example. A longer text goes no further: "
+                           "they show the example's own.").format(count=longest))
+    if feeds(text, shown.resolved):
         sentences.append(_("The table E of the next page has {rows} rows, for ids up to {last}: there is none for the "
                            "id {id} of the unknown, so a text with an unknown word goes no further.").format(
-                               rows=resolved.trace.config.vocab, last=resolved.trace.config.vocab - 1,
+                               rows=shown.resolved.trace.config.vocab, last=shown.resolved.trace.config.vocab - 1,
                                id=facts.unknown_id))
-    if resolved.source == "toy":
+    if shown.resolved.source == "toy":
         sentences.append(_("The toy's own ids are drawn at random and stand for no text; the later pages show those."))
     return sentences
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from core import worked
 from core.live.merges import Merger, PreToken
 from core.live.tokenizer import TableTokenizer, Vocabulary, readable
 from core.stages.tokens.texts import Merged, Plain, Text
-from core.stages.tokens.tokenizers import KINDS, ToyTokenizer
+from core.tokenizers import KINDS, Kind, ToyTokenizer
 from core.trace import Trace
 from ui import sources
+from ui.bench import Bench, examples
+from ui.bench.choices import TYPED
+from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.furniture.page import Subject, on_bench
 from ui.shell.i18n import _
 from ui.sources import Resolved
@@ -43,12 +45,12 @@ def subject() -> Tokens:
     return on_bench(Tokens)
 
 
-def read(resolved: Resolved) -> Text:
+def read(bench: Bench, resolved: Resolved) -> Text:
     """What the page shows; draws the controls that Worked and Toy need. Where the live text was refused it is the
     text of the trace that is still on screen."""
     model = sources.loader().model() if resolved.source == "live" else None
     if model is None or not isinstance(model.tokenizer, TableTokenizer):  # only of those the merges are known
-        return _plain(resolved.source)
+        return _plain({"worked": bench.example, "toy": ""}.get(resolved.source, DEFAULT_EXAMPLE))
     return _merged(resolved.trace, model.tokenizer, model.fingerprint)
 
 
@@ -57,34 +59,34 @@ def _merged(trace: Trace, tokenizer: TableTokenizer, fingerprint: str) -> Merged
     return Merged(text, _merger(tokenizer.vocabulary, fingerprint).pre_tokens(text), tokenizer)
 
 
-def _plain(source: str) -> Plain:
+def _plain(example: str) -> Plain:
+    """The typed text, else the example's own; "" is the toy."""
     labels = {"words": _("words"), "characters": _("characters")}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        text = choices.SAMPLE.draw(_("Text to cut"))
+        text = TYPED.field(_("Text to cut"), own=examples()[example or DEFAULT_EXAMPLE].text)
         kind = choices.CUT.draw(st.segmented_control, _("Cut into"), labels, required=True)
     known = next(known for known in KINDS if known == kind)
-    tokenizer = ToyTokenizer.of(known, text) if source == "toy" else _worked(known)
+    tokenizer = _tokenizer(known, examples()[example].words) if example else ToyTokenizer.of(known, text)
     return Plain(text, tokenizer.encode(text), tokenizer)
 
 
-def _worked(kind: str) -> ToyTokenizer:
-    """The words of the worked block in the order of its table, or the characters of its words."""
-    if kind == "words":
-        return ToyTokenizer("words", tuple(worked.BLOCK_VOCABULARY))
-    return ToyTokenizer.of("characters", " ".join(worked.BLOCK_VOCABULARY))
+def _tokenizer(kind: Kind, words: Sequence[str]) -> ToyTokenizer:
+    """The words of an example in the order of its table, or the characters of its words."""
+    return ToyTokenizer("words", tuple(words)) if kind == "words" else ToyTokenizer.of("characters", " ".join(words))
 
 
 def sizes(shown: Tokens) -> dict[str, int]:
-    """The sizes of the trace, with those of the ids on screen: characters and words are of one text, typed here, and of
-    a vocabulary of their own, unless it is the one that E has its rows for."""
+    """The sizes of the trace, with the number of tokens on screen; of a vocabulary that E has no rows for only its own
+    sizes: it is no part of the model."""
     own, text = dict(shown.resolved.trace.sizes), shown.text
     if isinstance(text, Merged):
         return own
-    return own | {"B": 1, "T": len(text.cut)} | ({} if feeds(text, shown.resolved) else {"V": text.tokenizer.size})
+    ids = {"B": 1, "T": len(text.cut)}
+    return own | ids if feeds(text, shown.resolved) else ids | {"V": text.tokenizer.size}
 
 
 def feeds(text: Plain, resolved: Resolved) -> bool:
-    """Whether the table E of the trace has a row for each piece of the vocabulary: that of the worked block has."""
+    """Whether the table E of the trace has a row for each piece of the vocabulary: for the words of an example."""
     return resolved.source == "worked" and len(text.tokenizer.vocabulary) == resolved.trace.config.vocab
 
 

@@ -47,7 +47,7 @@ export const lookup = {
   step(s, rule, i, j) {
     const table = s.frames[rule.right], id = value(s.frames[rule.left], i, 0), row = table.rows.places ? id : id + 1;
     const note = say(s, rule.note, { row, id, symbol: table.label, i: i + 1 });
-    return { text: `${table.label}[${row},${j + 1}]`, hand: value(s.frames[rule.out], i, j), note };
+    return { text: `${table.label}[${table.rows.index}${row},${j + 1}]`, hand: value(s.frames[rule.out], i, j), note };
   },
   used(s, rule, f, i, j) {
     const out = s.frames[rule.out];

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from core.live.merges import PreToken
-from core.stages.tokens.tokenizers import Cut
+from core.tokenizers import Cut
 from ui.shell.bundle import bundle
 from ui.shell.theme import role_css
 
