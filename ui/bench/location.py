@@ -39,7 +39,10 @@ def _acted() -> bool:
 
 
 def _widgets() -> dict[str, Any]:
-    return {str(key): value for key, value in st.session_state.items() if not str(key).startswith("_")}
+    return {str(key): value for key, value in st.session_state.to_dict().items() if not str(key).startswith("_")}
+
+
+_UNDER_WAY = 50  # of what was written before that a browser may still hold
 
 
 def unchecked() -> dict[str, str]:
@@ -77,7 +80,7 @@ def write(wanted: Mapping[str, str]) -> None:
     written, before = held.last, held.before
     for key, value in wanted.items():
         if written.get(key, "") != value:
-            before[key] = [*before.get(key, []), written.get(key, "")]
+            before[key] = [*before.get(key, []), written.get(key, "")][-_UNDER_WAY:]
     written.update(wanted)
     for key in wanted:
         if not wanted[key] and key in st.query_params:

@@ -9,8 +9,10 @@ from ui.shell.i18n import _
 
 
 def buttons(bench: Bench) -> None:
-    """What was edited or chosen last taken back, or done again."""
+    """What was edited or chosen last taken back, or done again; nothing as long as nothing was."""
     history.record(bench)
+    if not (history.can_undo() or history.can_redo()) and history.is_reset(bench):
+        return
     with st.container(horizontal=True, key="undoing", gap="xxsmall"):
         st.button("", icon=":material/undo:", key="undo", type="tertiary", on_click=history.undo,
                   disabled=not history.can_undo(), help=_("Undo the last edit or choice. Key: Ctrl+Z"))
