@@ -163,7 +163,7 @@ def processor(pid: int) -> float:
 
 
 def _toggle(key: str) -> Action:
-    return lambda page, turn: page.locator(f".st-key-{key} label").first.click()
+    return lambda page, turn: page.locator(f".st-key-{key} label, [role=switch][data-key='{key}']").first.click()
 
 
 def _step(key: str) -> Action:

@@ -12,7 +12,7 @@ def transposed(shown: Scores) -> bool:
 
 
 PAGE = Page(
-    "scores", scores.subject, scores.draw, controls=scores.controls, formula=scores.formula, predict=scores.predict,
+    "scores", scores.subject, scores.draw, formula=scores.formula, predict=scores.predict,
     look_for=scores.look_for, checks=scores.checks, complete=transposed, sections=(
         Section("from", N_("Where Q and K come from"), scores.origin),
         Section("wrong", N_("Common mistakes"), scores.mistakes, waits=True),

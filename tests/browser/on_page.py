@@ -135,8 +135,8 @@ def unfold(page: Page, key: str) -> Locator:
 
 
 def choose(page: Page, key: str, number: int) -> None:
-    """Take the entry with that number, from 0, of a row of choices."""
-    page.locator(f".st-key-{key} [role=radio]").nth(number).click()
+    """Take the entry with that number, from 0, of a row of choices, Streamlit's or the equation's."""
+    page.locator(f".st-key-{key} [role=radio], [data-key='{key}'] [role=radio]").nth(number).click()
 
 
 def press_chip(page: Page, name: str) -> None:
@@ -146,8 +146,8 @@ def press_chip(page: Page, name: str) -> None:
 
 
 def switch(page: Page, key: str) -> None:
-    """Turn a switch over."""
-    page.locator(f".st-key-{key} label").first.click()
+    """Turn a switch over, Streamlit's or the equation's."""
+    page.locator(f".st-key-{key} label, [role=switch][data-key='{key}']").first.click()
 
 
 def fill(page: Page, key: str, text: str) -> None:

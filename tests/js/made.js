@@ -53,7 +53,20 @@ export function frame(id, rows, more = {}) {
  * @param {Record<string, unknown>} [more]
  */
 export function data(frames, rules, more = {}) {
-  const plain = { rev: 0, since: 0, seq: 0, decimals: 3, pin: null, edits: {}, hidden_note: "", strings: {} };
+  const plain = {
+    rev: 0,
+    since: 0,
+    seq: 0,
+    decimals: 3,
+    pin: null,
+    edits: {},
+    hidden_note: "",
+    strings: {},
+    switches: [],
+    variants: [],
+    without: [],
+    flipped: 0,
+  };
   return /** @type {Data} */ (/** @type {unknown} */ ({ ...plain, frames, rules, wiring: null, ...more }));
 }
 
@@ -65,6 +78,7 @@ export function state(sent) {
   const said = /** @type {[string, unknown][]} */ ([]);
   const s = /** @type {State} */ (/** @type {unknown} */ ({
     pending: [],
+    flips: [],
     seq: 0,
     tick: null,
     ranks: {},

@@ -182,7 +182,7 @@ def test_controls_of_what_a_page_does_not_look_at_are_not_on_it(
 
 def test_without_the_transpose_there_is_nothing_to_divide_and_nothing_to_check() -> None:
     at = opened(SCORES, lang="en", v="3", transpose="false")
-    assert [toggle.key for toggle in at.main.toggle if toggle.key in ("transpose", "scale")] == ["transpose"]
+    assert payloads(at)[0]["without"] == ["scale"]
     assert not any(element.value.startswith("Check:") for element in at.caption)
 
 

@@ -17,10 +17,16 @@ TOY = toy(ToySizes(batch=2, tokens=3, width=8, heads=4, kv_heads=2, ffn_width=3,
 X, Q, BIAS = "blocks.0.in", "blocks.0.q", "blocks.0.bq"
 
 
+class State(dict[str, Any]):
+    """What Streamlit's has besides a dictionary."""
+
+    to_dict = dict[str, Any].copy
+
+
 @pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def state(monkeypatch: pytest.MonkeyPatch) -> State:
     """The session's state, without Streamlit."""
-    held: dict[str, Any] = {}
+    held = State()
     for module in (edits, location, session):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=held, query_params={}))
     return held

@@ -7,7 +7,7 @@ written back after each run. What can be chosen is declared as a parameter (`ui.
 page in `ui.bench.choices`, what does not in the module of its stage.
 """
 
-from ui.bench.arrival import as_then, begin, check, finish, share_link
+from ui.bench.arrival import as_then, begin, check, finish, leave, share_link
 from ui.bench.controls import fits_toy, look_at, looked_at, pick, place_of, set_toy
 from ui.bench.edits import (
     all_edits,
@@ -20,12 +20,14 @@ from ui.bench.edits import (
 )
 from ui.bench.location import read_number
 from ui.bench.pins import (
+    flipped,
     order,
     order_taker,
     pin_for,
     pin_taker,
     place_for,
     place_taker,
+    switch_taker,
     window,
     window_taker,
 )
@@ -49,6 +51,8 @@ __all__ = [
     "finish",
     "fits_toy",
     "fitting",
+    "flipped",
+    "leave",
     "look_at",
     "looked_at",
     "model_name",
@@ -65,6 +69,7 @@ __all__ = [
     "revision",
     "set_toy",
     "share_link",
+    "switch_taker",
     "window",
     "window_taker",
 ]

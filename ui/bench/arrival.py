@@ -123,6 +123,13 @@ def as_then(stage: str, reaches: Callable[[str], bool]) -> None:
     held.old = False
 
 
+def leave(stage: str) -> None:
+    """Let go of what does not outlive a visit of that stage's page."""
+    for one in declared(stage):
+        if not one.persists:
+            st.session_state.pop(one.key, None)
+
+
 def finish() -> None:
     """Write the address: what a copied link needs, and nothing that is at its default."""
     bench, text = session().bench, TEXT.value()

@@ -76,6 +76,20 @@ class Parameter(Generic[T]):
         found = self.read(st.query_params.get(self.key, ""))
         return self.default if found is None else found
 
+    def code(self, value: T) -> str:
+        """The value as text for the address."""
+        return str(value)
+
+    def kept(self) -> T:
+        """Its value, where the equation holds its control and no widget binds it to the address: taken over when one
+        has come, and written."""
+        if arrived(self.key) or not self.is_held:
+            found = self.read(st.query_params.get(self.key, ""))
+            self.put(self.default if found is None else found)
+        value = self.value()
+        write({self.key: "" if value == self.default else self.code(value)})
+        return value
+
     @property
     def is_held(self) -> bool:
         """Whether the session has it already, from its widget or put there."""
@@ -98,6 +112,10 @@ class Switch(Parameter[bool]):
     def read(self, raw: str) -> bool | None:
         """The words true and false, as Streamlit writes them."""
         return {"true": True, "false": False}.get(raw.lower())
+
+    def code(self, value: bool) -> str:
+        """The words that `read` takes."""
+        return "true" if value else "false"
 
     def draw(self, label: str, *, where: Any = st, **more: Any) -> bool:
         """A toggle."""

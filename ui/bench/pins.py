@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
+from ui.bench.parameters import Parameter
 from ui.bench.session import Cell, session
 from ui.components.permutation import read_order
-from ui.equation import MAX_SIDE, Frame, Pin, read_pin, read_window
+from ui.equation import MAX_SIDE, Frame, Pin, Switch, read_flips, read_pin, read_window
 
 
 def pin_for(frames: Sequence[Frame], telling: Pin | None) -> Pin | None:
@@ -74,6 +76,25 @@ def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
         session().bench.windows |= found or {}
 
     return take
+
+
+def switch_taker(key: str, switches: Sequence[tuple[Switch, Parameter[Any]]]) -> Callable[[], None]:
+    """A callback that takes the switches thrown in the equation `key`, each into its parameter."""
+    parameters = {switch.key: parameter for switch, parameter in switches}
+
+    def take() -> None:
+        drawn = session().equation(key)
+        for flip in read_flips(st.session_state[key].get("switched"), [switch for switch, _parameter in switches]):
+            if flip.seq > drawn.flipped:
+                drawn.flipped = flip.seq
+                parameters[flip.key].put(parameters[flip.key].read(flip.code))
+
+    return take
+
+
+def flipped(key: str) -> int:
+    """The last thrown switch of the equation `key` that was taken over."""
+    return session().equation(key).flipped
 
 
 def order(opening: Sequence[int]) -> tuple[int, ...]:

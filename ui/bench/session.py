@@ -77,12 +77,13 @@ class Setting:
 
 @dataclass
 class Drawn:
-    """An equation's dealings with the browser: what it showed last, since which revision, the last change taken over,
-    and the slices that a change on its way may have been typed on."""
+    """An equation's dealings with the browser: what it showed last, since which revision, the last change and the last
+    thrown switch taken over, and the slices that a change on its way may have been typed on."""
 
     context: tuple[object, ...] | None = None
     since: int = 0
     seq: int = 0
+    flipped: int = 0
     slices: list[Slice] = field(default_factory=list)
 
 

@@ -38,15 +38,16 @@ from ui.equation.ops import (
 )
 from ui.equation.rule import Rule
 from ui.equation.strings import default_strings
+from ui.equation.switches import Flip, Switch, Variant, payloads, read_flips
 from ui.equation.wiring import Wiring
 from ui.shell.bundle import bundle
 from ui.shell.theme import role_css
 
 __all__ = [
-    "MAX_SIDE", "Add", "Append", "Axis", "Change", "Cos", "Difference", "Divide", "EquationState", "Exp", "Frame",
-    "Grouped", "Lookup", "Matmul", "Move", "Multiply", "Pin", "Rotate", "RowMax", "RowSum", "Rule", "Scale", "Sin",
-    "Softmax", "Stack", "Transpose", "Wiring", "build_payload", "default_strings", "editable", "equation",
-    "read_edits", "read_pin", "read_window", "send_program",
+    "MAX_SIDE", "Add", "Append", "Axis", "Change", "Cos", "Difference", "Divide", "EquationState", "Exp", "Flip",
+    "Frame", "Grouped", "Lookup", "Matmul", "Move", "Multiply", "Pin", "Rotate", "RowMax", "RowSum", "Rule", "Scale",
+    "Sin", "Softmax", "Stack", "Switch", "Transpose", "Variant", "Wiring", "build_payload", "default_strings",
+    "editable", "equation", "read_edits", "read_flips", "read_pin", "read_window", "send_program",
 ]
 
 _HERE = Path(__file__).parent
@@ -81,6 +82,10 @@ def build_payload(
     hidden_note: str,
     since: int = 0,
     wiring: Wiring | None = None,
+    switches: Sequence[Switch] = (),
+    variants: Sequence[Variant] = (),
+    without: Sequence[str] = (),
+    flipped: int = 0,
 ) -> dict[str, Any]:
     """The JSON sent to the browser. Raises ValueError if two frames share an id or a rule does not fit them."""
     ids = [frame.id for frame in frames]
@@ -103,6 +108,10 @@ def build_payload(
         "hidden_note": hidden_note,
         "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
+        "switches": [switch.payload() for switch in switches],
+        "variants": payloads(variants, frames),
+        "without": list(without),
+        "flipped": flipped,
     }
 
 
@@ -120,9 +129,14 @@ def equation(
     seq: int = 0,
     hidden_note: str = "",
     wiring: Wiring | None = None,
+    switches: Sequence[Switch] = (),
+    variants: Sequence[Variant] = (),
+    without: Sequence[str] = (),
+    flipped: int = 0,
     on_edits_change: Callable[[], None] | None = None,
     on_pin_change: Callable[[], None] | None = None,
     on_window_change: Callable[[], None] | None = None,
+    on_switched_change: Callable[[], None] | None = None,
 ) -> EquationState:
     """Draw an equation and return what the learner did to it.
 
@@ -131,7 +145,9 @@ def equation(
     now, and `seq` that of the last change read: what the browser typed later, on that slice, stays on top of what it is
     sent. In a callback the raw state is `st.session_state[key]["edits"]`, `["pin"]` and `["window"]`, for `read_edits`,
     `read_pin` and `read_window`. A window that is asked for should come with the next run; what is on screen stays
-    until then.
+    until then. `switches` stand above the frames; of the `variants` that travel along the browser shows one as soon as
+    its switch is thrown, and then reports that as `["switched"]`, for `read_flips`; `flipped` is the last that was
+    taken over, and `without` names the switches that mean nothing in the frames sent.
     """
     result = _COMPONENT(
         key=key,
@@ -147,10 +163,15 @@ def equation(
             seq=seq,
             hidden_note=hidden_note,
             wiring=wiring,
+            switches=switches,
+            variants=variants,
+            without=without,
+            flipped=flipped,
         ),
         on_edits_change=on_edits_change or _nothing,
         on_pin_change=on_pin_change or _nothing,
         on_window_change=on_window_change or _nothing,
+        on_switched_change=on_switched_change or _nothing,
     )
     return EquationState(read_edits(result.get("edits"), editable(frames)), read_pin(result.get("pin"), frames),
                          read_window(result.get("window"), frames))

@@ -47,7 +47,7 @@ class EquationState(NamedTuple):
     window: dict[str, int] | None
 
 
-def _count(value: object) -> int | None:
+def count(value: object) -> int | None:
     """A whole number from 0 that JavaScript can hold, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _SAFE_INTEGER:
         return None
@@ -85,7 +85,7 @@ def _change(sent: object, sizes: Sizes) -> Change | None:
     """One change, if it is of a cell in `sizes`."""
     if not isinstance(sent, Mapping):
         return None
-    seq, rev, name, cell = _count(sent.get("seq")), _count(sent.get("rev")), sent.get("name"), _cell(sent.get("cell"))
+    seq, rev, name, cell = count(sent.get("seq")), count(sent.get("rev")), sent.get("name"), _cell(sent.get("cell"))
     if seq is None or rev is None or cell is None or not isinstance(name, str) or name not in sizes:
         return None
     value = _finite(sent.get("value"))
@@ -105,7 +105,7 @@ def read_pin(value: object, frames: Sequence[Frame]) -> Pin | None:
     """The pinned cell in what a browser or an address sent; None if there is none or it lies in none of the frames."""
     if not isinstance(value, Mapping):
         return None
-    row, col = _count(value.get("row")), _count(value.get("col"))
+    row, col = count(value.get("row")), count(value.get("col"))
     for frame in frames:
         if frame.id == value.get("id") and row is not None and col is not None:
             rows, cols = frame.shape
@@ -123,7 +123,7 @@ def read_window(value: object, frames: Sequence[Frame]) -> dict[str, int] | None
     kept: dict[str, int] = {}
     for frame in frames:
         for axis, size, total in zip((frame.rows, frame.cols), frame.values.shape, frame.shape, strict=True):
-            first = _count(value.get(axis.axis))
+            first = count(value.get(axis.axis))
             if first is not None and size < total:
                 kept[axis.axis] = min(first, total - size)
     return kept

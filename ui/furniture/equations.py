@@ -2,19 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from core.comparison import Comparison
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.equation import Difference, Frame, Pin, Rule, Wiring, default_strings, equation
+from ui.bench.parameters import Choice
+from ui.bench.parameters import Switch as Toggle
+from ui.equation import Difference, Frame, Pin, Rule, Switch, Variant, Wiring, default_strings, equation
 from ui.equation.views import View
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.sources import Resolved
+
+
+class Made(NamedTuple):
+    """An equation as one setting of its switches makes it, with what `drawn` takes; `without` are the keys of the
+    switches that mean nothing in it."""
+
+    frames: Sequence[Frame]
+    rules: Sequence[Rule]
+    telling: Pin | None = None
+    hidden: Sequence[tuple[str, int, int]] = ()
+    without: Sequence[str] = ()
+
+
+class Control(NamedTuple):
+    """A parameter whose control is a switch of the equation: its label, and its codes with theirs."""
+
+    parameter: Choice | Toggle
+    label: str
+    labels: Mapping[str, str]
+
+    @property
+    def code(self) -> str:
+        """The code of its value."""
+        return self.parameter.code(self.parameter.kept())  # type: ignore[arg-type]
+
+
+def toggle(parameter: Toggle, label: str) -> Control:
+    """On or off."""
+    return Control(parameter, label, {"true": label, "false": label})
+
+
+def switched(
+    controls: Sequence[Control], make: Callable[..., Made], *, key: str, bench: Bench, resolved: Resolved, view: View,
+) -> tuple[Made, Pin | None]:
+    """Draw what `make` makes of the codes of the controls (key -> code), which stand above it as switches, and return
+    it with the pinned cell. What it makes with one of them thrown travels along."""
+    codes = {control.parameter.key: control.code for control in controls}
+    made = make(codes)
+    switches = [Switch(control.parameter.key, control.label, control.labels, codes[control.parameter.key])
+                for control in controls]
+    others = [codes | {switch.key: code} for switch in switches
+              if switch.key not in made.without and bench.source != "live"  # whose matrices are large
+              for code in switch.options if code != switch.value]
+    variants = [_variant(make(other), other, bench, view) for other in others]
+    frames = _with_hidden(made)
+    at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
+    pin = bench_module.pin_for(frames, made.telling)
+    shown = {frame.id: frame for frame in [*frames, *(frame for one in variants for frame in one.frames)]}
+    equation(
+        frames, made.rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
+        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
+        seq=at.seq, hidden_note=_("Answer or skip the question first."), switches=switches, variants=variants,
+        without=made.without, flipped=bench_module.flipped(key),
+        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, [*shown.values()], view.place),
+        on_pin_change=bench_module.pin_taker(key, [*shown.values()]),
+        on_window_change=bench_module.window_taker(key, frames),
+        on_switched_change=bench_module.switch_taker(key, [
+            (switch, control.parameter) for switch, control in zip(switches, controls, strict=True)]))
+    return made, pin
+
+
+def _with_hidden(made: Made) -> list[Frame]:
+    if not made.hidden:
+        return list(made.frames)
+    return [replace(frame, hidden=[(row, col) for id, row, col in made.hidden if id == frame.id])
+            for frame in made.frames]
+
+
+def _variant(made: Made, codes: Mapping[str, str], bench: Bench, view: View) -> Variant:
+    frames = _with_hidden(made)
+    pin = bench_module.pin_for(frames, made.telling)
+    return Variant(
+        codes, frames, made.rules, {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
+        bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), without=made.without)
 
 
 def drawn(

@@ -39,6 +39,9 @@ class _Place:
 def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> None:
     """Draw the styles and the sidebar; called by app.py before the page runs."""
     held = session()
+    before = held.part(_Place).here
+    if before is not None and before.stage.slug != slug:
+        bench_module.leave(before.stage.slug)
     bench_module.as_then(slug, lambda name: reached(stage(slug), sources.example(name)))
     found = [*dropped, *bench_module.check(slug), *held.notices]
     held.notices = []

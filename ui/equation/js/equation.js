@@ -15,6 +15,7 @@ import { drawControls, stepTo, stopPlaying, togglePlay } from "./player.js";
 import { bringAlong, follow } from "./related.js";
 import { point } from "./point.js";
 import { saveSvg } from "./save.js";
+import { drawSwitches, takeFlips, thrown } from "./switches.js";
 import { rest } from "./ticks.js";
 import { bringBoth, takeWindow } from "./windows.js";
 import { drawWiring } from "./wiring.js";
@@ -33,6 +34,7 @@ function newState(root, parent) {
     edits: {},
     calls: [],
     pending: [],
+    flips: [],
     seq: Date.now(), // above that of any equation that stood here before
     sentPins: [],
     tick: null,
@@ -50,6 +52,7 @@ function newState(root, parent) {
   s.redraw = () => redraw(s);
   s.refit = () => refit(s);
   s.point = () => point(s);
+  s.show = () => present(s);
   return s;
 }
 
@@ -58,6 +61,7 @@ function mount(parentElement) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".equation"));
   const s = newState(root, parentElement);
   root.replaceChildren();
+  s.switches = make("div", "switches", root);
   s.wires = make("div", "wires", root);
   s.eq = make("div", "eq", root);
   s.fits = make("div", "fits", root);
@@ -205,8 +209,19 @@ function draw(call) {
  */
 function show(s, { data, setStateValue }) {
   s.send = setStateValue;
-  takeData(s, data);
+  s.sent = data;
+  takeFlips(s, data);
+  present(s);
+}
+
+/**
+ * What Python sent last, with the switches thrown that it does not know of.
+ * @param {State} s
+ */
+function present(s) {
+  takeData(s, thrown(s.sent, s.flips));
   takeWindow(s);
+  drawSwitches(s);
   themeOf(s);
   characterWidth(s);
   measureText(s);

@@ -167,8 +167,38 @@ export interface Head {
 /** A frame before its values are read. */
 export type SentFrame = Frame & { values: string; hidden: [number, number][] };
 
-/** What Python sends (ui/equation/__init__.py). */
+/** A choice among codes, each with its label; with the codes "true" and "false" it is a toggle. */
+export interface SwitchData {
+  key: string;
+  label: string;
+  options: [string, string][];
+  value: string;
+}
+
+/** The equation with other codes. A frame that is the one of the equation as sent is named by its id. */
+export interface Variant {
+  codes: Record<string, string>;
+  without: string[];
+  frames: (string | SentFrame)[];
+  rules: Rule[];
+  pin: Pin | null;
+  edits: Record<string, Record<string, number>>;
+  wiring: { reads: number[]; notes: string[] } | null;
+}
+
+/** A switch that was thrown and that Python has not acknowledged. */
+export interface Flip {
+  seq: number;
+  key: string;
+  code: string;
+}
+
+/** What Python sends (ui/equation/__init__.py). `without` are the switches that have no meaning in this variant. */
 export interface Data {
+  switches: SwitchData[];
+  variants: Variant[];
+  without: string[];
+  flipped: number;
   rev: number;
   since: number;
   seq: number;
@@ -287,7 +317,9 @@ export interface State {
   parent: Mounted["parentElement"];
   /** Calls that have not ended, the one on screen last. */
   calls: Mounted[];
-  /** What Python sent, and what follows from it. */
+  /** What Python sent; the same with the switches thrown that it does not know of; and what follows from it. */
+  sent: Data;
+  flips: Flip[];
   data: Data;
   order: Frame[];
   frames: Record<string, Frame>;
@@ -326,6 +358,7 @@ export interface State {
   pressed: Place | null;
   rolled: number;
   /** Elements. */
+  switches: HTMLElement;
   ui: Record<string, FrameUi>;
   lit: CellElement[];
   wires: HTMLElement;
@@ -355,6 +388,7 @@ export interface State {
   redraw(): void;
   refit(): void;
   point(): void;
+  show(): void;
 }
 
 /** What Streamlit gives a component. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from ui.bench.parameters import Choice, Switch
 from ui.equation import Difference, Frame, Matmul, Pin, Rule, Scale, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, sections, share
-from ui.furniture.equations import drawn
+from ui.furniture.equations import Made, drawn, switched, toggle
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n, theme
@@ -58,50 +59,60 @@ def subject() -> Scores:
     return shown
 
 
-def controls(shown: Scores) -> None:
-    """Whether K is transposed and, where there are scores, whether the sum is divided."""
-    with st.container(horizontal=True, key="controls"):
-        shown.transpose = TRANSPOSE.draw(_("Transpose K"))
-        if shown.transpose:
-            shown.scale = SCALE.draw(_("Divide by √Dh"))
-        prose.tried(not (shown.transpose and shown.scale))
-
-
 def draw(shown: Scores) -> None:
     """Q × Kᵀ = QKᵀ, ÷ √Dh = S; or Q × K as they stand, and what torch says to that."""
-    if shown.transpose:
-        _equation(shown)
-    else:
-        _without_transpose(shown)
+    shown.transpose, shown.scale = TRANSPOSE.kept(), SCALE.kept()
+    if not shown.transpose:
+        _refused(shown)
+    made, pin = switched(
+        [toggle(TRANSPOSE, _("Transpose K")), toggle(SCALE, _("Divide by √Dh"))], _maker(shown), key="scores",
+        bench=shown.bench, resolved=shown.resolved, view=shown.view)
+    shown.pin = pin if pin is not None and pin.id in ("scores", "scaled") else made.telling
+    prose.tried(not (shown.transpose and shown.scale))
 
 
-def _equation(shown: Scores) -> None:
+def _maker(shown: Scores) -> Callable[[Mapping[str, str]], Made]:
+    """From the codes of the switches to the equation; what equations share is one frame."""
     view, asked = shown.view, shown.asked
     raw, scaled = view.name("scores"), view.name("scaled")
     q, k = view.trace.steps[raw].reads
-    frames = [
-        view.frame("q", q, editable=True, words=(_("query: asks ↓"), "")),
+    words = _("query ↓"), _("key →")
+    query = view.frame("q", q, editable=True, words=(_("query: asks ↓"), ""))
+    products = [
+        query,
         view.frame("k", k, transposed=True, editable=True, sign="×", words=("", _("key: answers →"))),
-        view.frame("scores", raw, sign="=", words=(_("query ↓"), _("key →"))),
+        view.frame("scores", raw, sign="=", words=words),
     ]
-    if shown.scale:
-        frames.append(view.frame("scaled", scaled, sign=f"÷ {view.root()} =", words=(_("query ↓"), _("key →"))))
-    ids = {frame.name: frame.id for frame in frames}
-    rules = [view.rule(name, ids) for name in (raw, scaled) if name in ids]
-    columns = [] if asked is None else [asked.column] if asked.kind == "value" else range(frames[-1].shape[1])
-    telling = view.pin(frames[-1], row=1, col=2)
-    pin = drawn(
-        frames, rules, key="scores", bench=shown.bench, resolved=shown.resolved, view=view, telling=telling,
-        hidden=[(id, asked.row, column) for id in ("scores", "scaled") for column in columns] if asked else [])
-    shown.pin = pin if pin is not None and pin.id in ("scores", "scaled") else telling
+    divided = view.frame("scaled", scaled, sign=f"÷ {view.root()} =", words=words)
+
+    def make(codes: Mapping[str, str]) -> Made:
+        if codes[TRANSPOSE.key] == "false":
+            return _without_transpose(shown, query, k)
+        frames = [*products, *([divided] if codes[SCALE.key] == "true" else [])]
+        ids = {frame.name: frame.id for frame in frames}
+        rules = [view.rule(name, ids) for name in (raw, scaled) if name in ids]
+        columns = [] if asked is None else [asked.column] if asked.kind == "value" else range(frames[-1].shape[1])
+        return Made(frames, rules, view.pin(frames[-1], row=1, col=2), [
+            (id, asked.row, column) for id in ("scores", "scaled") for column in columns] if asked else [])
+
+    return make
 
 
-def _without_transpose(shown: Scores) -> None:
-    view = shown.view
+def _without_transpose(shown: Scores, query: Frame, k: str) -> Made:
+    """Q and K side by side, and their product where there is one: with nothing to divide."""
+    frames, rules = [query, shown.view.frame("k_plain", k, editable=True, sign="×")], []
     result = scores.untransposed(shown.at)
-    tokens, width = view.trace.sizes["T"], view.trace.config.head_dim
-    q, k = view.trace.steps[view.name("scores")].reads
-    frames, rules = [view.frame("q", q, editable=True), view.frame("k", k, editable=True, sign="×")], []
+    if result.error is None:
+        product, rule = _product(shown.view, result)
+        frames.append(product)
+        rules.append(rule)
+    return Made(frames, rules, shown.view.pin(frames[-1], row=0, col=1), without=[SCALE.key])
+
+
+def _refused(shown: Scores) -> None:
+    """What torch says to Q × K, or that it says nothing."""
+    result = scores.untransposed(shown.at)
+    tokens, width = shown.view.trace.sizes["T"], shown.view.trace.config.head_dim
     if result.error is not None:
         st.error(_("Q [T,Dh] is {tokens}×{width} and K [T,Dh] is {tokens}×{width}: the inner sizes {width} and "
                    "{tokens} differ, so there is no product. PyTorch says for one head: `{error}`").format(
@@ -109,11 +120,6 @@ def _without_transpose(shown: Scores) -> None:
     else:
         st.warning(_("T and Dh are both {width} here, so Q × K can be computed, and nothing fails. But it multiplies "
                      "features with tokens: entry (i, j) is no longer query i against key j.").format(width=width))
-        product, rule = _product(view, result)
-        frames.append(product)
-        rules.append(rule)
-    drawn(frames, rules, key="untransposed", bench=shown.bench, resolved=shown.resolved, view=view,
-          telling=view.pin(frames[-1], row=0, col=1))
     st.caption(_("Put the transpose back to go on."))
 
 
@@ -325,7 +331,7 @@ def _product(view: View, result: Comparison) -> tuple[Frame, Rule]:
     frame = view.frame("product", view.name("q"), sign="=")
     return (replace(frame, name="product", label=" ".join(map(i18n.symbol, "qk")), role="score", values=values,
                     slice="", cut=False),
-            Matmul("product", "q", "k", "Dh"))
+            Matmul("product", "q", "k_plain", "Dh"))
 
 
 def program(shown: Scores) -> None:

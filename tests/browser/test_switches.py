@@ -1,0 +1,69 @@
+"""A switch of the equation is on screen within two frames, however late the server answers, and all else follows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core import worked
+from tests.browser.late import Late
+from tests.browser.on_page import edit, serious, settled, switch, visit, wait_for_slice
+
+# Throws a switch and says after two frames which matrices are on screen, and whether the switch says so.
+THROW = """async (key) => {
+    const roots = [...document.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean);
+    const root = roots.find((one) => one.querySelector(`[data-key='${key}']`));
+    root.querySelector(`[data-key='${key}']`).click();
+    for (let n = 0; n < 2; n++) await new Promise((done) => requestAnimationFrame(done));
+    return [[...root.querySelectorAll("[role=grid]")].map((grid) => grid.dataset.name.split(".").pop()),
+        root.querySelector(`[data-key='${key}']`).ariaChecked];
+}"""
+
+
+@pytest.mark.parametrize("delay", [0, 150, 5000])
+def test_a_thrown_switch_is_on_screen_within_two_frames(own_page: Page, url: str, delay: int) -> None:
+    page, late = own_page, Late(own_page)
+    visit(page, f"{url}/scores?lang=en&v=3")
+    wait_for_slice(page, worked.block(), "blocks.0.scaled")
+    late.delay = delay
+    seen = [page.evaluate(THROW, key) for key in ("scale", "scale", "transpose", "transpose", "scale")]
+    whole = ["q", "k", "scores", "scaled"]
+    assert seen == [[whole[:3], "false"], [whole, "true"], [whole[:2], "false"], [whole, "true"], [whole[:3], "false"]]
+    late.end()
+    expect(page).to_have_url(re.compile("scale=false"))
+    settled(page)
+    expect(page.locator("[role=grid]")).to_have_count(3)
+    expect(page.locator("[data-key='scale']")).to_have_attribute("aria-checked", "false")
+    expect(page.locator(".st-key-formula")).not_to_contain_text("D")
+
+
+def test_an_edit_and_a_switch_on_their_way_together_are_both_taken(own_page: Page, url: str) -> None:
+    page, late = own_page, Late(own_page)
+    visit(page, f"{url}/scores?lang=en&v=3")
+    wait_for_slice(page, worked.block(), "blocks.0.scaled")
+    late.delay = 1000
+    edit(page, "blocks.0.q", 0, 0, "5")
+    switch(page, "scale")
+    late.end()
+    settled(page)
+    wait_for_slice(page, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 5.0}}), "blocks.0.scores")
+    expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(0)
+    page.reload()
+    wait_for_slice(page, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 5.0}}), "blocks.0.scores")
+    expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(0)
+
+
+def test_switches_are_reached_and_thrown_by_key(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&v=3")
+    toggle = page.get_by_role("switch", name="Divide by √Dh")
+    toggle.focus()
+    page.keyboard.press("Space")
+    expect(toggle).to_have_attribute("aria-checked", "false")
+    expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(0)
+    settled(page)
+    assert page.evaluate("document.activeElement.shadowRoot?.activeElement?.dataset.key") == "scale"
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(1)
+    assert serious(page) == []

@@ -1,0 +1,90 @@
+"""Switches of an equation: choices of which the variants travel with it, so that the browser shows one at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ui.equation.answers import count
+from ui.equation.frames import Frame
+from ui.equation.rule import Rule
+from ui.equation.wiring import Wiring
+
+LARGEST = 64 * 1024  # bytes of variants that travel with an equation; of more those that fit
+_MOST_FLIPS = 64
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A choice among codes, each with its label, of which `value` is chosen. One of "true" and "false" is a toggle."""
+
+    key: str
+    label: str
+    options: Mapping[str, str]
+    value: str
+
+    def payload(self) -> dict[str, Any]:
+        """The switch as the browser reads it."""
+        return {"key": self.key, "label": self.label, "options": [list(option) for option in self.options.items()],
+                "value": self.value}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The equation with other `codes` (key of a switch -> code). `pin` and `edits` are as in the payload of an
+    equation; `without` are the switches that mean nothing in it."""
+
+    codes: Mapping[str, str]
+    frames: Sequence[Frame]
+    rules: Sequence[Rule]
+    pin: Mapping[str, Any] | None = None
+    edits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    wiring: Wiring | None = None
+    without: Sequence[str] = ()
+
+    def payload(self, sent: Sequence[Frame]) -> dict[str, Any]:
+        """The variant as the browser reads it: what it shares with the frames `sent` goes by its id."""
+        return {
+            "codes": dict(self.codes), "without": list(self.without),
+            "frames": [frame.id if any(frame is one for one in sent) else frame.payload() for frame in self.frames],
+            "rules": [rule.payload() for rule in self.rules], "pin": self.pin, "edits": dict(self.edits),
+            "wiring": self.wiring.payload() if self.wiring else None}
+
+
+def payloads(variants: Sequence[Variant], sent: Sequence[Frame]) -> list[dict[str, Any]]:
+    """As many variants as there is room for, the first ones first."""
+    kept: list[dict[str, Any]] = []
+    room = LARGEST
+    for variant in variants:
+        packed = variant.payload(sent)
+        room -= len(json.dumps(packed))
+        if room < 0:
+            break
+        kept.append(packed)
+    return kept
+
+
+class Flip(NamedTuple):
+    """A switch that was thrown; `seq` counts upwards."""
+
+    seq: int
+    key: str
+    code: str
+
+
+def read_flips(value: object, switches: Sequence[Switch]) -> list[Flip]:
+    """What a browser says was thrown, in that order; whatever is no code of one of the switches is dropped."""
+    sent = value.get("flips") if isinstance(value, Mapping) else None
+    if not isinstance(sent, Sequence) or isinstance(sent, str) or len(sent) > _MOST_FLIPS:
+        return []
+    codes = {one.key: one.options for one in switches}
+    found = []
+    for one in sent:
+        if not isinstance(one, Mapping):
+            continue
+        seq, key, code = count(one.get("seq")), one.get("key"), one.get("code")
+        if seq is not None and isinstance(key, str) and isinstance(code, str) and code in codes.get(key, {}):
+            found.append(Flip(seq, key, code))
+    return sorted(found)
