@@ -119,31 +119,37 @@ def request(state: dict[str, Any], **address: str) -> bool:
     return location.arrived("edits")
 
 
+def end_of_run(written: dict[str, str]) -> None:
+    """What a run writes last, and what it then keeps."""
+    location.write(written)
+    location.note_widgets()
+
+
 def test_an_address_from_before_ours_had_reached_the_browser_says_nothing(state: dict[str, Any]) -> None:
     assert request(state, edits="linked")
-    location.write({"edits": "linked"})
+    end_of_run({"edits": "linked"})
     state["scores"] = {"edits": 1}
     assert not request(state, edits="linked")
-    location.write({"edits": "typed"})
+    end_of_run({"edits": "typed"})
     state["scores"] = {"edits": 2}  # sent before the browser had the address with what was typed
     assert not request(state, edits="linked")
-    location.write({"edits": "typed twice"})
+    end_of_run({"edits": "typed twice"})
     state["scores"] = {"edits": 3}
     assert not request(state, edits="typed")
-    location.write({"edits": "typed thrice"})
+    end_of_run({"edits": "typed thrice"})
     assert not request(state, edits="typed thrice")
 
 
 def test_back_and_a_link_are_news(state: dict[str, Any]) -> None:
     assert request(state)
-    location.write({"edits": ""})
+    end_of_run({"edits": ""})
     state["scores"] = {"edits": 1}
     assert not request(state)
-    location.write({"edits": "typed"})
+    end_of_run({"edits": "typed"})
     assert request(state)  # Back, before anything else was done: nothing on the page has changed
-    location.write({"edits": "typed"})
+    end_of_run({"edits": "typed"})
     assert not request(state, edits="typed")
-    location.write({"edits": "typed"})
+    end_of_run({"edits": "typed"})
     state["scores"] = {"edits": 2}
     assert request(state, edits="elsewhere")  # nothing that this session wrote
 
@@ -151,6 +157,6 @@ def test_back_and_a_link_are_news(state: dict[str, Any]) -> None:
 def test_a_button_that_springs_back_is_nothing_that_was_done(state: dict[str, Any]) -> None:
     assert request(state, edits="typed")
     state["reset"] = True
-    location.write({"edits": ""})
+    end_of_run({"edits": ""})
     state["reset"] = False
     assert request(state, edits="typed")  # Back after the button
