@@ -176,7 +176,7 @@ def _step(key: str) -> Action:
 def _choose(key: str, *places: int) -> Action:
     """Of two segments of a choice the one that is not chosen."""
     def press(page: Page, turn: int) -> None:
-        segments = [page.locator(f".st-key-{key} button").nth(place) for place in places]
+        segments = [page.locator(f".st-key-{key} button, [data-key='{key}'] button").nth(place) for place in places]
         next(one for one in segments if one.get_attribute("aria-checked") != "true").click()
     return press
 

@@ -5,7 +5,7 @@ from ui.shell.i18n import N_
 from ui.stages import heads
 
 PAGE = Page(
-    "heads", heads.subject, heads.draw, controls=heads.controls, formula=heads.formula, predict=heads.predict,
+    "heads", heads.subject, heads.draw, formula=heads.formula, predict=heads.predict,
     look_for=heads.look_for, checks=heads.checks, tail=heads.parity, sections=(
         Section("maps", N_("Each head's own weights, and one wide head in their place"), heads.maps),
         Section("columns", N_("Each head's own columns of WQ"), heads.columns),

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ui.on_page import SCORES, opened, payloads
+from tests.ui.on_page import MASK, SCORES, SHARING, opened, payloads
 from ui.equation.switches import LARGEST, Flip, Switch, read_flips
 
+HEADS, ORDER, ROPE = "pages/attention/heads.py", "pages/position/order.py", "pages/position/rope.py"
 SWITCHES = [Switch("transpose", "Transpose", {"true": "on", "false": "off"}, "true"),
             Switch("kind", "Kind", {"none": "none", "causal": "causal"}, "none")]
 JSON = st.recursive(
@@ -35,19 +36,32 @@ def test_thrown_switches_are_read_in_their_order() -> None:
     assert read_flips({"flips": sent["flips"] * 20}, SWITCHES) == []
 
 
-@pytest.mark.parametrize("parts", [{}, {"transpose": "false"}, {"scale": "false"}, {"source": "toy", "T": "8"}])
-def test_what_one_switch_would_show_travels_along_and_is_what_python_then_draws(parts: dict[str, str]) -> None:
-    sent = payloads(opened(SCORES, lang="en", v="3", **parts))[0]
+@pytest.mark.parametrize(("page", "parts"), [
+    (SCORES, {}), (SCORES, {"transpose": "false"}), (SCORES, {"scale": "false"}),
+    (SCORES, {"source": "toy", "T": "8", "D": "16"}), (HEADS, {}), (HEADS, {"way": "mixed", "head": "2"}),
+    (HEADS, {"way": "viewed", "source": "toy"}), (HEADS, {"example": "rope_pairs"}),
+    (MASK, {}), (MASK, {"where": "renormalised", "mask": "window"}), (MASK, {"source": "toy", "where": "after"}),
+    (SHARING, {}), (SHARING, {"kvheads": "1", "which": "k"}), (SHARING, {"source": "toy", "H": "4", "Hkv": "2"}),
+    (ROPE, {}), (ROPE, {"letter": "k", "source": "toy"}), (ORDER, {}),
+    (ORDER, {"sight": "causal", "places": "rope"}), (ORDER, {"example": "block", "order": "3.1.2.0"})])
+def test_what_one_switch_would_show_travels_along_and_is_what_python_then_draws(
+    page: str, parts: dict[str, str],
+) -> None:
+    sent = payloads(opened(page, lang="en", v="3", **parts))[0]
     own = {frame["id"]: frame for frame in sent["frames"]}
-    thrown = {switch["key"] for switch in sent["switches"]} - set(sent["without"])
-    assert len(sent["variants"]) == len(thrown)
+    thrown = [switch for switch in sent["switches"] if switch["key"] not in sent["without"]]
+    assert len(sent["variants"]) == sum(len(switch["options"]) - 1 for switch in thrown)
     assert len(json.dumps(sent["variants"])) < LARGEST
     for variant in sent["variants"]:
-        there = payloads(opened(SCORES, lang="en", v="3", **(parts | variant["codes"])))[0]
+        there = payloads(opened(page, lang="en", v="3", **(parts | variant["codes"])))[0]
         frames = [own[frame] if isinstance(frame, str) else frame for frame in variant["frames"]]
         assert frames == there["frames"]
-        assert {part: variant[part] for part in ("rules", "pin", "without")} == {
-            part: there[part] for part in ("rules", "pin", "without")}
+        assert {part: variant[part] for part in parts_of(variant)} == {part: there[part] for part in parts_of(variant)}
+
+
+def parts_of(variant: dict[str, Any]) -> set[str]:
+    """What a variant brings besides its codes and frames."""
+    return set(variant) - {"codes", "frames"}
 
 
 def test_the_live_model_s_variants_do_not_travel(model: object) -> None:

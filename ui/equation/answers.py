@@ -109,7 +109,8 @@ def read_pin(value: object, frames: Sequence[Frame]) -> Pin | None:
     for frame in frames:
         if frame.id == value.get("id") and row is not None and col is not None:
             rows, cols = frame.shape
-            return Pin(frame.id, frame.name, row, col) if row < rows and col < cols else None
+            if row < rows and col < cols:
+                return Pin(frame.id, frame.name, row, col)
     return None
 
 

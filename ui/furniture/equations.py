@@ -29,6 +29,7 @@ class Made(NamedTuple):
     telling: Pin | None = None
     hidden: Sequence[tuple[str, int, int]] = ()
     without: Sequence[str] = ()
+    wiring: Wiring | None = None
 
 
 class Control(NamedTuple):
@@ -49,6 +50,13 @@ def toggle(parameter: Toggle, label: str) -> Control:
     return Control(parameter, label, {"true": label, "false": label})
 
 
+def choice(parameter: Choice, label: str, labels: Mapping[str, str]) -> Control:
+    """One of several, of which the parameter's default is there; a code that is not among them means that."""
+    if parameter.kept() not in labels:
+        parameter.put(parameter.default)
+    return Control(parameter, label, labels)
+
+
 def switched(
     controls: Sequence[Control], make: Callable[..., Made], *, key: str, bench: Bench, resolved: Resolved, view: View,
 ) -> tuple[Made, Pin | None]:
@@ -58,21 +66,21 @@ def switched(
     made = make(codes)
     switches = [Switch(control.parameter.key, control.label, control.labels, codes[control.parameter.key])
                 for control in controls]
-    others = [codes | {switch.key: code} for switch in switches
-              if switch.key not in made.without and bench.source != "live"  # whose matrices are large
+    travels = bench.source != "live" and not made.hidden  # its matrices are large; what is asked is sent nowhere
+    others = [codes | {switch.key: code} for switch in switches if travels and switch.key not in made.without
               for code in switch.options if code != switch.value]
     variants = [_variant(make(other), other, bench, view) for other in others]
     frames = _with_hidden(made)
     at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
     pin = bench_module.pin_for(frames, made.telling)
-    shown = {frame.id: frame for frame in [*frames, *(frame for one in variants for frame in one.frames)]}
+    shown = [*frames, *(frame for one in variants for frame in one.frames)]
     equation(
         frames, made.rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
         edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
-        seq=at.seq, hidden_note=_("Answer or skip the question first."), switches=switches, variants=variants,
-        without=made.without, flipped=bench_module.flipped(key),
-        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, [*shown.values()], view.place),
-        on_pin_change=bench_module.pin_taker(key, [*shown.values()]),
+        seq=at.seq, hidden_note=_("Answer or skip the question first."), wiring=made.wiring, switches=switches,
+        variants=variants, without=made.without, flipped=bench_module.flipped(key),
+        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, shown, view.place),
+        on_pin_change=bench_module.pin_taker(key, shown),
         on_window_change=bench_module.window_taker(key, frames),
         on_switched_change=bench_module.switch_taker(key, [
             (switch, control.parameter) for switch, control in zip(switches, controls, strict=True)]))
@@ -91,7 +99,7 @@ def _variant(made: Made, codes: Mapping[str, str], bench: Bench, view: View) -> 
     pin = bench_module.pin_for(frames, made.telling)
     return Variant(
         codes, frames, made.rules, {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
-        bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), without=made.without)
+        bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), made.wiring, made.without)
 
 
 def drawn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from ui.components.permutation import permutation
 from ui.equation import Axis, Difference, Frame, Lookup, Matmul, Rule, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share
-from ui.furniture.equations import drawn
+from ui.furniture.equations import Control, Made, choice, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
@@ -54,6 +54,7 @@ class Order(Subject):
     positions: str = field(init=False)
     found: Reordered = field(init=False)
     window: Window = field(init=False)
+    switches: tuple[Control, Control] = field(init=False)
 
     @property
     def setting(self) -> dict[str, Any]:
@@ -73,15 +74,8 @@ def controls(shown: Order) -> None:
     shown.chosen = bench_module.order(reorder.opening(count))
     tokens = view.trace.tokens if len(view.trace.tokens) == count else [str(place + 1) for place in range(count)]
     permutation(tokens, shown.chosen, key="token-order", on_change=bench_module.order_taker("token-order", count))
-    masks = {"none": _("no mask"), "causal": _("causal mask")}
-    kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        shown.mask = SIGHT.draw(st.segmented_control, _("Mask"), masks, required=True, label_visibility="collapsed")
-        shown.positions = PLACES.draw(
-            st.segmented_control, _("Positions"),
-            {kind: kinds[kind] for kind in reorder.possible(view.trace, view.layer)}, required=True,
-            label_visibility="collapsed")
-        prose.tried((shown.mask, shown.positions) != ("none", "none"))
+    shown.switches = _controls(shown)
+    shown.mask, shown.positions = (control.code for control in shown.switches)
     shown.found = order.facts(shown.at, **shown.setting)
     shown.window = bench_module.window("D", shown.found.contents.shape[-1])
     bench = shown.bench
@@ -91,18 +85,36 @@ def controls(shown: Order) -> None:
         lambda question, answer: order.judge(shown.at, question, answer, bench.decimals, order=shown.chosen))
 
 
+def _controls(shown: Order) -> tuple[Control, Control]:
+    """The mask and the positions."""
+    kinds = {"none": _("no positions"), "learned": _("learned"), "sinusoidal": _("sinusoidal"), "rope": "RoPE"}
+    return (
+        choice(SIGHT, _("Mask"), {"none": _("no mask"), "causal": _("causal mask")}),
+        choice(PLACES, _("Positions"),
+               {kind: kinds[kind] for kind in reorder.possible(shown.view.trace, shown.view.layer)}))
+
+
 def draw(shown: Order) -> None:
     """P × X = PX, and the two sides; under a causal mask, who lost or gained sight of whom."""
-    frames, rules = _frames(shown.view, shown.found, shown.window)
+    switched(shown.switches, lambda codes: _made(shown, codes), key="order", bench=shown.bench,
+             resolved=shown.resolved, view=shown.view)
+    prose.tried((shown.mask, shown.positions) != ("none", "none"))
+    if shown.mask == "causal" and not shown.asked:
+        _sights(shown)
+
+
+def _made(shown: Order, codes: Mapping[str, str]) -> Made:
+    """Both sides under the mask and with the positions that the switches say."""
+    setting = {"mask": codes[SIGHT.key], "positions": codes[PLACES.key]}
+    found = shown.found if setting.items() <= shown.setting.items() else order.facts(
+        shown.at, order=shown.chosen, **setting)
+    frames, rules = _frames(shown.view, found, shown.window)
     secret = [made for made in frames if made.id in ("reordered", "expected", "found", "difference")] \
         if shown.asked else []
     hidden = [(made.id, row, column) for made in secret for row in range(made.values.shape[0])
               for column in range(made.values.shape[1])]
     expected = next(made for made in frames if made.id == "expected")
-    drawn(frames, rules, key="order", bench=shown.bench, resolved=shown.resolved, view=shown.view,
-          telling=shown.view.pin(expected, row=0, col=0), hidden=hidden)
-    if shown.mask == "causal" and not shown.asked:
-        _sights(shown)
+    return Made(frames, rules, shown.view.pin(expected, row=0, col=0), hidden)
 
 
 def _sights(shown: Order) -> None:

@@ -22,7 +22,7 @@ from ui.bench.parameters import Choice
 from ui.equation import Frame, Pin, Rule, Softmax, default_strings, equation
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, share, weight_maps
-from ui.furniture.equations import beside, drawn
+from ui.furniture.equations import Made, beside, choice, drawn, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
@@ -56,33 +56,29 @@ def subject() -> Heads:
     return shown
 
 
-def controls(shown: Heads) -> None:
-    """What is done to the heads."""
+def draw(shown: Heads) -> None:
+    """One of the ways; while a question is open, Q alone, without saying whose its columns are."""
     labels = {"split": _("Split Q into heads"), "merged": _("Put the heads together"), "mixed": _("Through WO"),
               "viewed": _("Split by view alone")}
     if shown.view.name("attn_out") not in shown.view.trace:
         del labels["mixed"]
-    with st.container(horizontal=True, key="controls"):
-        shown.way = WAY.draw(st.segmented_control, _("Which way"), labels, required=True,
-                             label_visibility="collapsed")
+    control = choice(WAY, _("Which way"), labels)
+    shown.way = control.code
+    made, pin = switched([control], lambda codes: _made(shown, codes[WAY.key]), key="heads", bench=shown.bench,
+                         resolved=shown.resolved, view=shown.view)
+    shown.pin = pin if pin is not None and pin.id in {rule.out for rule in made.rules} else made.telling
 
 
-def draw(shown: Heads) -> None:
-    """One of the ways; while a question is open, Q alone, without saying whose its columns are."""
-    view, way = shown.view, shown.way
+def _made(shown: Heads, way: str) -> Made:
+    view = shown.view
     if shown.asked:
-        drawn([frames.side_by_side(view, "before", view.name("q_proj"), told=False)], [], key="heads-asked",
-              bench=shown.bench, resolved=shown.resolved, view=view, telling=None, pinning=False)
-        return
+        return Made([frames.side_by_side(view, "before", view.name("q_proj"), told=False)], [])
     made, rules = _WAYS[way](view)
     config, tokens = view.trace.config, view.trace.sizes["T"]
     head = view.head or min(1, config.heads - 1)  # the first head's numbers stay where they were
     place = {"split": (head * tokens, config.head_dim - 1), "viewed": (view.head * tokens + 1, config.head_dim - 1),
              "merged": (0, head * config.head_dim), "mixed": (tokens - 1, 0)}[way]
-    telling = view.pin(made[1 if way == "viewed" else -1], *place)
-    pin = drawn(made, rules, key=f"heads-{way}", bench=shown.bench, resolved=shown.resolved, view=view,
-                telling=telling)
-    shown.pin = pin if pin is not None and pin.id in {rule.out for rule in rules} else telling
+    return Made(made, rules, view.pin(made[1 if way == "viewed" else -1], *place))
 
 
 def formula(shown: Heads) -> None:

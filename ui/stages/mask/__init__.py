@@ -17,7 +17,7 @@ from ui.bench import Bench, choices
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin
 from ui.furniture import code, formulas, prose, share
-from ui.furniture.equations import drawn
+from ui.furniture.equations import Control, Made, choice, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import example_words, i18n
@@ -54,29 +54,37 @@ def controls(shown: Mask) -> None:
     kinds = {kind: example_words.mask(kind) for kind in masks.KINDS}
     counts = {"padding": _("padding tokens at the end"), "both": _("padding tokens at the end"),
               "window": _("keys in the window"), "prefix": _("keys in the prefix")}
-    places = {"none": _("no mask"), "before": _("before the softmax"), "after": _("after it"),
-              "renormalised": _("after it, renormalised")}
     tokens = shown.view.trace["mask"].shape[-1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
         kind = choices.MASK.select(_("Mask"), kinds, opening=shown.bench.mask_kind)
         counted = choices.count_of(kind)
         if counted is not None:
             counted.draw(counts[kind], high=tokens)
-        shown.where = WHERE.draw(st.segmented_control, _("Where the mask is put"), places, required=True)
-    prose.tried(shown.where != "before")
+    shown.where = _control().code
     if shown.where != "before":
         shown.exercise = None
 
 
+def _control() -> Control:
+    """Where the mask is put."""
+    return choice(WHERE, _("Where the mask is put"), {
+        "none": _("no mask"), "before": _("before the softmax"), "after": _("after it"),
+        "renormalised": _("after it, renormalised")})
+
+
 def draw(shown: Mask) -> None:
     """S + M and its softmax, or what comes of the mask in another place."""
+    _shown, shown.pin = switched([_control()], lambda codes: _made(shown, codes[WHERE.key]), key="mask",
+                                 bench=shown.bench, resolved=shown.resolved, view=shown.view)
+    prose.tried(shown.where != "before")
+
+
+def _made(shown: Mask, where: str) -> Made:
     view, asked = shown.view, shown.asked
-    made, rules = frames.masked(view, shown.at, shown.where)
+    made, rules = frames.masked(view, shown.at, where)
     columns = range(made[-1].shape[1])
-    shown.pin = drawn(
-        made, rules, key=f"mask-{shown.where}", bench=shown.bench, resolved=shown.resolved, view=view,
-        telling=view.pin(made[-1], row=1, col=0),
-        hidden=[(id, asked.row, column) for id in ("mask", "masked", "weights") for column in columns] if asked else [])
+    return Made(made, rules, view.pin(made[-1], row=1, col=0), [
+        (id, asked.row, column) for id in ("mask", "masked", "weights") for column in columns] if asked else [])
 
 
 def formula(shown: Mask) -> None:

@@ -17,7 +17,7 @@ from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Pin
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, share
-from ui.furniture.equations import drawn
+from ui.furniture.equations import Control, Made, choice, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
@@ -58,9 +58,8 @@ def controls(shown: Rotated) -> None:
     """Which of Q and K is shown, by how much all positions are moved on, and how it is turned."""
     config, bench = shown.resolved.trace.config, shown.bench
     own = rotation.settings(config)
+    shown.letter = _control().code
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        shown.letter = LETTER.draw(st.segmented_control, _("Turned"), {name: i18n.symbol(name) for name in "qk"},
-                                   required=True)
         shown.moved = MOVED.slider(_("All positions move on by"), width=260)
         bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
         base = BASE.draw_own(st.select_slider, _("Base"), bases, own=full_value(own.base), width=200)
@@ -98,10 +97,21 @@ def _more(own: Rope, head_dim: int) -> Rope:
     return own._replace(pairing="adjacent" if pairing == "adjacent" else "half", rotary_dim=int(turned), scaling=scaled)
 
 
+def _control() -> Control:
+    """Which of Q and K is shown."""
+    return choice(LETTER, _("Turned"), {name: i18n.symbol(name) for name in "qk"})
+
+
 def draw(shown: Rotated) -> None:
     """The rotation; while a question is open, without the angle that it asks for."""
+    made, pin = switched([_control()], lambda codes: _made(shown, codes[LETTER.key]), key="rope", bench=shown.bench,
+                         resolved=shown.resolved, view=shown.view)
+    shown.pin = pin if pin is not None and pin.id == "after" else made.telling
+
+
+def _made(shown: Rotated, letter: str) -> Made:
     view, asked = shown.view, shown.asked
-    made, rules = frames.rotated(view, shown.letter)
+    made, rules = frames.rotated(view, letter)
     first = next((row for row, position in enumerate(shown.positions) if position), 0)
     telling = view.pin(made[-1], row=first, col=2)
     hidden: list[tuple[str, int, int]] = []
@@ -109,9 +119,7 @@ def draw(shown: Rotated) -> None:
         row, pair = shown.positions.index(asked.row), rotation.pairs(shown.how)[asked.column]
         hidden = [("cos", row, asked.column), ("sin", row, asked.column),
                   ("after", row, pair.first), ("after", row, pair.second)]
-    pin = drawn(made, rules, key=f"rope-{shown.letter}", bench=shown.bench, resolved=shown.resolved, view=view,
-                telling=telling, hidden=hidden)
-    shown.pin = pin if pin is not None and pin.id == "after" else telling
+    return Made(made, rules, telling, hidden)
 
 
 def formula(shown: Rotated) -> None:

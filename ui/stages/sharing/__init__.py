@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -12,11 +13,12 @@ from core.questions import Question
 from core.stages import sharing
 from core.stages.sharing import SharingFacts, shared
 from core.stages.sharing.shared import Shared, Way
+from core.trace import Trace
 from ui.bench.parameters import MANY, Choice, Decimals
 from ui.equation import MAX_SIDE, Frame, Grouped, Pin, Rule, Wiring
 from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share, weight_maps
-from ui.furniture.equations import beside, drawn
+from ui.furniture.equations import Control, Made, beside, choice, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.furniture.stacks import stack
@@ -34,10 +36,12 @@ _READABLE = 64  # rows of all heads together that are shown at once; of more, th
 
 @dataclass
 class Sharing(Subject):
-    """The layer with the number of KV heads that was chosen, `found`, which the view is of. `way` is how K and V were
-    brought down to it, `which` of the two is shown with its product ("k" or "v"), `pin` the cell that is spoken of."""
+    """The layer with the number of KV heads that was chosen, `found`, which the view is of. `switches` say which, `way`
+    how K and V were brought down to it, `which` which of the two is shown with its product ("k" or "v"), `pin` the cell
+    that is spoken of."""
 
     found: Shared = field(init=False)
+    switches: tuple[Control, ...] = ()
     way: Way = "mean"
     which: str = "v"
     pin: Pin | None = None
@@ -51,29 +55,57 @@ def subject() -> Sharing:
 def controls(shown: Sharing) -> None:
     """The number of KV heads, which begins with the layer's own where the example has no other, and what is shown."""
     trace, bench = shown.resolved.trace, shown.bench
-    own = trace.config.kv_heads
-    opening = worked.OPENING_KV_HEADS.get(trace.source, own)
-    counts = {str(count): f"{i18n.axis('Hkv')} = {count}" for count in shared.choices(trace.config.heads)}
-    with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        count = int(KV_HEADS.draw_own(st.segmented_control, _("Number of KV heads"), counts, own=str(opening),
-                                      required=True, label_visibility="collapsed"))
-        products = {"v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
-                    "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}
-        shown.which = WHICH.draw(st.segmented_control, _("What is shared"), products, required=True,
-                                 label_visibility="collapsed")
-        if shared.change(own, count) == "pooled":
-            first = POOLED.draw(
-                st.segmented_control, _("How K and V are brought together"),
-                {"mean": _("average of the group"), "first": _("first of the group")}, required=True,
-                label_visibility="collapsed") == "first"
-            shown.way = "first" if first else "mean"
-    shown.found = shared.share(trace, bench.layer, count, shown.way)
-    shown.view = View(shown.found.trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
+    shown.switches = _switches(trace)
+    codes = {control.parameter.key: control.code for control in shown.switches}
+    shown.which, shown.way, shown.found = codes[WHICH.key], _way(trace, codes), _shared(shown, codes)
+    shown.view = _view(shown, shown.found)
     config = shown.view.trace.config
     shown.exercise = Exercise(
         "sharing-question", (bench.source, bench.scope, bench.layer, config.heads, config.kv_heads),
         lambda number: sharing.ask(shown.at, number),
         lambda question, answer: sharing.judge(shown.at, question, answer, bench.decimals))
+
+
+def _switches(trace: Trace) -> tuple[Control, ...]:
+    """The number of KV heads, which of the two products, and how several heads' K and V become one's."""
+    opening = _opening(trace)
+    counts = {"own" if count == opening else str(count): f"{i18n.axis('Hkv')} = {count}"
+              for count in shared.choices(trace.config.heads)}
+    return (
+        choice(KV_HEADS, _("Number of KV heads"), counts),
+        choice(WHICH, _("What is shared"), {
+            "v": f"{i18n.symbol('weights')} × {i18n.symbol('v')}",
+            "k": f"{i18n.symbol('q')} × {i18n.symbol('k', transposed=True)}"}),
+        choice(POOLED, _("How K and V are brought together"), {
+            "mean": _("average of the group"), "first": _("first of the group")}))
+
+
+def _opening(trace: Trace) -> int:
+    return worked.OPENING_KV_HEADS.get(trace.source, trace.config.kv_heads)
+
+
+def _count(trace: Trace, codes: Mapping[str, str]) -> int:
+    """The number of KV heads that the switches say."""
+    code = codes[KV_HEADS.key]
+    return _opening(trace) if code == "own" else int(code)
+
+
+def _pools(trace: Trace, codes: Mapping[str, str]) -> bool:
+    """Whether several heads' K and V become one's."""
+    return shared.change(trace.config.kv_heads, _count(trace, codes)) == "pooled"
+
+
+def _way(trace: Trace, codes: Mapping[str, str]) -> Way:
+    return "first" if _pools(trace, codes) and codes[POOLED.key] == "first" else "mean"
+
+
+def _shared(shown: Sharing, codes: Mapping[str, str]) -> Shared:
+    trace = shown.resolved.trace
+    return shared.share(trace, shown.bench.layer, _count(trace, codes), _way(trace, codes))
+
+
+def _view(shown: Sharing, found: Shared) -> View:
+    return View(found.trace, layer=0, batch=shown.bench.batch, head=shown.bench.head, editable=False)
 
 
 def sizes(shown: Sharing) -> dict[str, int]:
@@ -83,19 +115,26 @@ def sizes(shown: Sharing) -> dict[str, int]:
 
 def draw(shown: Sharing) -> None:
     """The wiring and, tied to it, one product for all heads."""
-    view = shown.view
-    frames, rules = _frames(view, shown.which)
+    made, pin = switched(shown.switches, lambda codes: _made(shown, codes), key="sharing", bench=shown.bench,
+                         resolved=shown.resolved, view=shown.view)
+    shown.pin = pin if pin is not None and pin.id == "product" else made.telling
+
+
+def _made(shown: Sharing, codes: Mapping[str, str]) -> Made:
+    trace = shown.resolved.trace
+    found = _shared(shown, codes)
+    view = _view(shown, found)
+    frames, rules = _frames(view, codes[WHICH.key])
     tokens = view.trace.sizes["T"]
-    telling = view.pin(frames[-1], row=view.head * tokens + tokens - 1, col=0)
-    wiring = None if shown.asked else Wiring(shown.found.wiring.reads, _told(shown))
-    pin = drawn(frames, rules, key=f"sharing-{shown.which}", bench=shown.bench, resolved=shown.resolved, view=view,
-                telling=telling, wiring=wiring)
-    shown.pin = pin if pin is not None and pin.id == "product" else telling
+    return Made(
+        frames, rules, view.pin(frames[-1], row=view.head * tokens + tokens - 1, col=0),
+        without=[] if _pools(trace, codes) else [POOLED.key],
+        wiring=None if shown.asked else Wiring(found.wiring.reads, _told(found, shown.bench.decimals)))
 
 
-def _told(shown: Sharing) -> list[str]:
+def _told(found: Shared, decimals: int) -> list[str]:
     """What the switch moves besides the picture: name, shapes, bytes and the output."""
-    made, moved = shown.found.wiring, shown.found.difference
+    made, moved = found.wiring, found.difference
     return [
         made.kind,
         _("K and V: {shape} each").format(shape="×".join(map(str, made.shape))),
@@ -103,7 +142,7 @@ def _told(shown: Sharing) -> list[str]:
          _("{bytes} bytes for this layer, as many as for MHA")).format(
              bytes=f"{made.cache_bytes:,}", ratio=made.ratio),
         _("on this page only, the output changes by up to {difference}").format(
-            difference=format_number(moved, shown.bench.decimals))
+            difference=format_number(moved, decimals))
         if moved else _("the output is the layer's own"),
     ]
 
