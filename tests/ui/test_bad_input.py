@@ -240,6 +240,8 @@ def test_every_page_shows_its_example_while_there_is_no_model(
             until_idle(own_loader)
             at.run()
         assert not at.exception
+        assert len(at.error if state == "missing" else at.get("progress")) == 1
+        assert not at.info
         wanted = opened(page, lang="en", example="block")
         assert [payload["frames"] for payload in payloads(at)] == [payload["frames"] for payload in payloads(wanted)]
     finally:

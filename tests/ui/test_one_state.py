@@ -342,3 +342,64 @@ def test_what_is_tried_on_one_page_is_said_to_stay_there(page: str, parts: dict[
     assert said(opened(page, lang="en", v="3", **parts))
     plain = {"kvheads": "4"} if "kvheads" in parts else {}  # sharing opens on fewer KV heads than its example has
     assert not said(opened(page, lang="en", v="3", **plain))
+
+
+def reloaded(at: AppTest, page: str) -> AppTest:
+    """The page opened in another session with the address that this one has."""
+    return opened(page, **{key: str(value) for key, value in at.query_params.items()})
+
+
+@pytest.mark.parametrize(("parts", "number"), [({"mask": "window", "reach": "3"}, "reach"),
+                                               ({"mask": "padding", "hidden": "2"}, "hidden")])
+def test_the_number_of_a_mask_is_in_the_address_of_every_page(parts: dict[str, str], number: str) -> None:
+    at = opened(MASK, lang="en", v="3", **parts)
+    at.switch_page(MIXING).run()
+    assert at.query_params[number] == parts[number]
+    np.testing.assert_array_equal(shown(reloaded(at, MIXING), "blocks.0.weights"), shown(at, "blocks.0.weights"))
+
+
+def test_the_map_s_model_is_in_the_address_of_the_page_about_cost() -> None:
+    at = opened(PAGES[0], lang="en", v="3", mD="64", mH="4", mHkv="2", mL="7", mffn="swiglu", mtied="true")
+    at.switch_page("pages/inference/cost.py").run()
+    at.selectbox(key="cost_of").set_value("map").run()
+    strip = [element.value for element in at.get("html") if 'class="sizes"' in element.value]
+    again = reloaded(at, "pages/inference/cost.py")
+    assert [element.value for element in again.get("html") if 'class="sizes"' in element.value] == strip
+    tables = [element.value for element in at.get("html") if "ledger" in element.value]
+    assert [element.value for element in again.get("html") if "ledger" in element.value] == tables
+    assert "D</b>=64" in strip[0]
+
+
+def test_undo_brings_back_a_sentence_too_and_no_default_is_written(model: live.Live) -> None:
+    at = opened(SCORES, lang="en", v="3", source="live", text="One two")
+    at.text_area(key="text").set_value("Three four five").run()
+    at.button(key="undo").click().run()
+    assert at.text_area(key="text").value == "One two"
+    assert_shows(at, model.trace("One two"))
+    assert set(at.query_params) == {"lang", "v", "source", "text"}
+
+
+@pytest.mark.parametrize(("parts", "told"), [
+    ({"v": "99"}, 1), ({"v": "3"}, 0), ({"sample": "x" * 301, "v": "3"}, 1), ({"sample": "   ", "v": "3"}, 0),
+    ({"reach": "abc", "v": "3"}, 1)])
+def test_what_an_address_says_that_cannot_be_is_told(parts: dict[str, str], told: int) -> None:
+    at = opened(SCORES, lang="en", **parts)
+    assert not at.exception
+    assert len(at.warning) == told
+    assert_shows(at, worked.block())
+
+
+def test_a_button_pressed_twice_is_no_going_back_in_the_history() -> None:
+    """The second press comes with the address of before the first; so it must not be taken for a link."""
+    at = opened(SCORES, lang="en", v="3")
+    for value in (2.5, 3.5, 4.5):
+        at.session_state["_session"].bench.edits = {"block": {"blocks.0.q": {(0, 0, 0, 0): value}}}
+        at.run()
+    old = at.query_params["edits"]
+    at.button(key="undo").click().run()
+    at.query_params["edits"] = old
+    at.button(key="undo").click().run()
+    assert_shows(at, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 2.5}}))
+    for _press in range(2):
+        at.button(key="redo").click().run()
+    assert_shows(at, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 4.5}}))

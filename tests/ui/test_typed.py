@@ -26,9 +26,15 @@ class State(dict[str, Any]):
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> State:
     """The session's state, without Streamlit."""
-    held = State()
+    held, params = State(), State()
+
+    def replace(address: dict[str, str]) -> None:
+        params.clear()
+        params.update(address)
+
+    monkeypatch.setattr(location, "_replace", replace)
     for module in (edits, location, session):
-        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=held, query_params={}))
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=held, query_params=params))
     return held
 
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from ui.bench import address
-from ui.bench.choices import AT, EXAMPLE, LANGUAGE, MADE, MASK, NOTATION, SOURCE, TEXT, TYPED
+from ui.bench.choices import (
+    AT,
+    EXAMPLE,
+    HIDDEN,
+    LANGUAGE,
+    MADE,
+    MASK,
+    NOTATION,
+    REACH,
+    SOURCE,
+    TEXT,
+    TYPED,
+    count_of,
+)
 from ui.bench.limits import LONGEST_ADDRESS, LONGEST_LINKED_TEXT, UNPINNED
 from ui.bench.location import announce, arrived, drop, note_widgets, unchecked, write
-from ui.bench.parameters import Choice, Whole, declared, meaning
+from ui.bench.parameters import Choice, Parameter, Whole, declared, meaning
 from ui.bench.session import Cell, session
 from ui.components.permutation import pack_order, unpack_order
 from ui.shell import i18n
@@ -29,13 +43,15 @@ def begin(locale: str | None) -> list[str]:
     notices = [code for choice in _standing() for code in _take_choice(choice, i18n.from_locale(locale))]
     if arrived(TEXT.key):
         TEXT.put(st.query_params.get(TEXT.key) or TEXT.default)
-    if arrived(TYPED.key):
-        TYPED.put(TYPED.read(st.query_params.get(TYPED.key, "")) or TYPED.default)
+    for one in (TYPED, HIDDEN, REACH):
+        if arrived(one.key):
+            notices += _take_standing(one)
     for key, take in (("edits", _take_edits), ("pin", _take_pin), ("window", _take_window), ("order", _take_order)):
         if arrived(key):
             notices += take(st.query_params.get(key, ""))
     held = session()
     if arrived(VERSION):
+        notices += [UNKNOWN] if st.query_params.get(VERSION, NEWEST) != NEWEST else []
         held.old = VERSION not in st.query_params and not {LANGUAGE.key}.issuperset(st.query_params)
     if arrived(MADE.key):
         held.made = MADE.read(st.query_params.get(MADE.key, ""))
@@ -43,8 +59,10 @@ def begin(locale: str | None) -> list[str]:
         held.at = AT.read(st.query_params.get(AT.key, ""))
     if held.opening:
         st.session_state.update(held.opening)
-        bound = {one.key for one in declared("") if isinstance(one, Whole)}
-        announce({key: int(value) for key, value in held.opening.items() if key in bound})
+        bound = {one.key: one.default for one in declared("") if isinstance(one, Whole) and not one.standing}
+        numbers = {key: int(value) for key, value in held.opening.items() if key in bound}
+        drop([key for key, value in numbers.items() if value == bound[key] and key in st.query_params])
+        announce({key: value for key, value in numbers.items() if value != bound[key]})
         held.opening = {}
     i18n.use(LANGUAGE.value(), NOTATION.value())
     return notices
@@ -63,6 +81,13 @@ def _take_choice(choice: Choice, language: str) -> list[str]:
         choice.put(fallback if found is None else found)
     st.session_state.setdefault(choice.key, fallback)  # a browser may leave out a widget that it was not shown
     return [UNKNOWN] if came and raw and found is None else []
+
+
+def _take_standing(parameter: Parameter[Any]) -> list[str]:
+    raw = st.query_params.get(parameter.key, "")
+    found = parameter.read(raw)
+    parameter.put(parameter.default if found is None else found)
+    return [UNKNOWN] if raw and found is None else []
 
 
 def _take_edits(raw: str) -> list[str]:
@@ -132,7 +157,7 @@ def leave(stage: str) -> None:
 
 def finish() -> None:
     """Write the address: what a copied link needs, and nothing that is at its default."""
-    bench, text = session().bench, TEXT.value()
+    bench, text, counted = session().bench, TEXT.value(), count_of(MASK.value())
     packed = address.pack_edits(bench.edits)
     pin = UNPINNED if bench.unpinned else "" if bench.pin is None else address.pack_pin(bench.pin._asdict())
     write({
@@ -140,7 +165,9 @@ def finish() -> None:
         **{choice.key: choice.value() if choice is LANGUAGE or choice.value() != choice.default else ""
            for choice in _standing()},
         TEXT.key: text if text != TEXT.default and len(text) <= LONGEST_LINKED_TEXT else "",
-        TYPED.key: TYPED.value(),
+        TYPED.key: TYPED.value().strip(),
+        **{number.key: str(number.value()) if number is counted and number.value() != number.default else ""
+           for number in (HIDDEN, REACH)},
         "edits": packed if len(packed) <= address.LONGEST_PARAMETER else "",
         "pin": pin,
         "order": pack_order(bench.order or ()),

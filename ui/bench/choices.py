@@ -47,8 +47,8 @@ TYPED = Text("sample", "", longest=LONGEST_TYPED, standing=True, saved=True)  # 
 MODEL = Choice("model", "", codes=_Models())
 BIAS = Choice("bias", "", codes=("on",), standing=True, saved=True)
 MASK = Choice("mask", "", codes=masks.KINDS, standing=True, saved=True)  # "": the source's own
-HIDDEN = Whole("hidden", 1, low=1, high=MANY, saved=True)  # tokens at the end
-REACH = Whole("reach", 2, low=1, high=MANY, saved=True)  # keys in a window or prefix
+HIDDEN = Whole("hidden", 1, low=1, high=MANY, standing=True, saved=True)  # tokens at the end
+REACH = Whole("reach", 2, low=1, high=MANY, standing=True, saved=True)  # keys in a window or prefix
 SIZES: Mapping[str, Whole] = {
     letter: Whole(letter, getattr(DEFAULT_SIZES, name), low=LIMITS[name][0], high=LIMITS[name][1], saved=True)
     for letter, name in SIZE_LETTERS.items()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ui.bench.choices import BIAS, EXAMPLE, MASK, SEED, SIZES, SOURCE, TYPED, count_of
+from ui.bench.choices import BIAS, EXAMPLE, MASK, SEED, SIZES, SOURCE, TEXT, TYPED, count_of
 from ui.bench.limits import SIZE_LETTERS
+from ui.bench.location import acted
 from ui.bench.session import Moment, ScopedEdits, session
 from ui.bench.state import Bench
 
@@ -54,16 +55,17 @@ def reset(scope: str | None) -> None:
     _put(Moment(edits, {MASK.key: "", TYPED.key: ""}, None))
 
 
-def is_reset(bench: Bench) -> bool:
+def is_reset(bench: Bench, scope: str | None) -> bool:
     """Whether `reset` would change nothing."""
-    return not (bench.edits or bench.mask.kind or bench.typed or session().bench.order)
+    held = session().bench
+    return not (held.edits.get(scope or "") or bench.mask.kind or bench.typed or held.order)
 
 
 def _now(bench: Bench) -> Moment:
     """The source and the example as chosen, whatever stands in for them on a page; the rest from the bench."""
     held, counted = session().bench, count_of(bench.mask.kind)
     choices: dict[str, str | int] = {
-        SOURCE.key: SOURCE.value(), EXAMPLE.key: EXAMPLE.value(), TYPED.key: bench.typed,
+        SOURCE.key: SOURCE.value(), EXAMPLE.key: EXAMPLE.value(), TYPED.key: bench.typed, TEXT.key: bench.text,
         BIAS.key: "on" if bench.bias else "", MASK.key: bench.mask.kind, SEED.key: bench.seed,
         **{SIZES[letter].key: getattr(bench.sizes, name) for letter, name in SIZE_LETTERS.items()},
         **({counted.key: bench.mask.number} if counted else {})}
@@ -77,6 +79,7 @@ def _go_to(moment: Moment) -> None:
 
 def _put(moment: Moment) -> None:
     held = session()
+    acted()
     held.bench.edits, held.bench.order = _copied(moment.edits), moment.order
     held.replaced()
     held.opening = dict(moment.choices)

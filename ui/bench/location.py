@@ -34,6 +34,8 @@ def arrived(key: str) -> bool:
 
 def _acted() -> bool:
     """Whether something on the page was changed since the last run; a button that springs back is no change."""
+    if session().address.acted:
+        return True
     last = session().address.widgets
     return any(value != last.get(key) for key, value in _widgets().items() if value is not False or key not in last)
 
@@ -82,17 +84,32 @@ def write(wanted: Mapping[str, str]) -> None:
         if written.get(key, "") != value:
             before[key] = [*before.get(key, []), written.get(key, "")][-_UNDER_WAY:]
     written.update(wanted)
-    for key in wanted:
-        if not wanted[key] and key in st.query_params:
-            del st.query_params[key]
-    changed = {key: value for key, value in wanted.items() if value and st.query_params.get(key) != value}
-    if changed:
-        st.query_params.update(changed)
+    now = st.query_params.to_dict()
+    then = {key: value for key, value in {**now, **wanted}.items() if value or key not in wanted}
+    if then != now:
+        _replace(then)
+
+
+def _replace(address: Mapping[str, str]) -> None:
+    """Put another address in the place of what there is, in one message: a deletion by itself is a step of its own."""
+    context = get_script_run_ctx()
+    assert context is not None
+    with context.session_state.query_params() as parameters:
+        parameters.clear_with_no_forward_msg(preserve_embed=True)
+        for key, value in address.items():
+            parameters.set_with_no_forward_msg(key, value)
+    st.query_params.update({})  # says so to the browser
 
 
 def note_widgets() -> None:
     """Keep what the widgets hold when a run has written all, to tell later whether something was done."""
     session().address.widgets = _widgets()
+    session().address.acted = False
+
+
+def acted() -> None:
+    """Note that something on the page was done in this run. A button pressed twice in a row tells nothing new."""
+    session().address.acted = True
 
 
 def read_number(text: str) -> float | None:

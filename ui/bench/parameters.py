@@ -102,7 +102,7 @@ class Parameter(Generic[T]):
     @property
     def _binding(self) -> dict[str, Any]:
         kept = {"persist_state": "session"} if self.persists else {}
-        return {"key": self.key, "bind": "query-params", **kept}
+        return {"key": self.key, **({} if self.standing else {"bind": "query-params"}), **kept}
 
 
 @dataclass(frozen=True)

@@ -100,12 +100,13 @@ class Asking:
 @dataclass
 class Written:
     """The address as this session knows it: what it wrote last, what it wrote before that and the browser may still
-    hold, the values that the widgets had then, and what was checked."""
+    hold, the values that the widgets had then, what was checked, and whether something was done in this run."""
 
     last: dict[str, str] = field(default_factory=dict)
     before: dict[str, list[str]] = field(default_factory=dict)
     widgets: dict[str, Any] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    acted: bool = False
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,8 @@ def current() -> Bench:
     # The seed is the toy's: an address that names one says nothing of other sources until its field was drawn.
     seed = SEED.value() if source == "toy" or SEED.is_held else SEED.default
     return Bench(
-        language=LANGUAGE.value(), source=source, example=example, text=TEXT.value(), typed=TYPED.value(), seed=seed,
+        language=LANGUAGE.value(), source=source, example=example, text=TEXT.value(), typed=TYPED.value().strip(),
+        seed=seed,
         sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
         bias=BIAS.value() == "on", mask=MaskChoice(kind, 1 if counted is None else counted.value()),
         layer=LAYER.value() - 1, head=HEAD.value() - 1, batch=BATCH.value() - 1, decimals=DECIMALS_SHOWN.value(),

@@ -64,6 +64,13 @@ def of_fields() -> dict[str, int]:
     return sizes(config_of_fields(), inputs_of_fields())
 
 
+def keep() -> None:
+    """Have the address of a page that draws no field of the map say what they hold."""
+    fields: list[Parameter[Any]] = [*FIELDS.values(), *KINDS.values(), *SWITCHES.values(), WINDOW, LENGTH]
+    for one in fields:
+        one.kept()
+
+
 def inputs_of_fields() -> Inputs:
     """B and T of the map."""
     return Inputs(FIELDS["B"].value(), FIELDS["T"].value())

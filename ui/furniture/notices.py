@@ -17,8 +17,9 @@ from ui.shell.i18n import _
 from ui.sources import LIVE_NAME
 
 
-def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
-    """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input."""
+def notices(resolved: sources.Resolved, dropped: Iterable[str] = (), *, words: bool = True) -> None:
+    """Everything that the learner should know about what is on screen: a problem, a model on its way, dropped input,
+    and on pages that show the example's `words`, typed ones that it has no rows for."""
     if isinstance(resolved.error, ModelMissing) and installing.possible():
         installing.offer(resolved.error)
     elif resolved.error is not None:
@@ -31,7 +32,7 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = ()) -> None:
         _loading()
     if resolved.elsewhere:
         st.info(errors.why_elsewhere(resolved.elsewhere))
-    if resolved.unread and frame.here().stage.slug != "tokens":
+    if words and resolved.unread and frame.here().stage.slug != "tokens":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(_("{text}, typed on the page about tokens, has a word without a row in E, or is too long. You see "
                       "the example's own text.").format(text=prose.literal(resolved.unread)))

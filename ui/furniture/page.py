@@ -118,7 +118,7 @@ def show(page: Page[Any]) -> None:
     place = frame.here()
     model = subject.resolved.trace.config
     (page.header or (lambda: header.page_header(page.slug, place.built, model)))()
-    notices.notices(subject.resolved, place.dropped)
+    notices.notices(subject.resolved, place.dropped, words=page.examples)
     if page.sizes is None and page.strip is None and page.header is None:
         strip.shape_strip(page.slug, subject.resolved.trace)
     if page.examples:
@@ -174,8 +174,9 @@ def _below(page: Page[Any], subject: Subject) -> None:
     """What stands under the equation, but for the checks."""
     if page.predict is not None and subject.exercise is not None:
         folded(_(PREDICT), "predict", lambda: page.predict and page.predict(subject))
+    if page.examples:
+        undoing.buttons(subject.bench, subject.resolved.scope)
     if page.edits:
-        undoing.buttons(subject.bench)
         notices.edit_notices(subject.resolved)
     sentences = page.look_for(subject) if page.look_for is not None else ()
     if sentences:

@@ -42,6 +42,8 @@ def _size(field: str) -> str:
 
 
 def _indivisible(error: Any) -> str:
+    if error.field == "rope_dim":
+        return _("With RoPE the numbers of a head are turned in pairs: {width} is odd.").format(width=error.value)
     fits = _(" or ").join(str(n) for n in error.fits)
     text = _("{field} = {value} cannot be shared out evenly over {by} = {divisor}. {field} = {fits} would work, and so "
              "would {by} = {divisors}.")

@@ -65,10 +65,12 @@ def look() -> tuple[Bench, sources.Resolved]:
     another example stands in for it.
     """
     bench = bench_here(here().stage)
-    resolved = sources.resolve(bench)
-    if not reached(here().stage, resolved.trace):
+    resolved = wanted = sources.resolve(bench)
+    if not reached(here().stage, wanted.trace):
         bench = bench.showing(here().stage.own or DEFAULT_EXAMPLE)
-        resolved = sources.resolve(bench)._replace(elsewhere=resolved.source)
+        waits = wanted.loading or wanted.error is not None  # then what does not reach was itself a stand-in
+        resolved = sources.resolve(bench)._replace(
+            error=wanted.error, loading=wanted.loading, elsewhere="" if waits else wanted.source)
     return sources.within(bench, sources.extent(resolved.trace)), resolved
 
 

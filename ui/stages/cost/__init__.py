@@ -77,6 +77,7 @@ def _take_inputs(own: str) -> None:
 
 def _config(model: str, resolved: Resolved) -> ModelConfig:
     if model == "map":
+        model_sizes.keep()
         return model_sizes.config_of_fields()
     return resolved.trace.config if model == "bench" else MODELS[model].config
 

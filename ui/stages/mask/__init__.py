@@ -74,7 +74,7 @@ def _control() -> Control:
 
 def draw(shown: Mask) -> None:
     """S + M and its softmax, or what comes of the mask in another place."""
-    _shown, shown.pin = switched([_control()], lambda codes: _made(shown, codes[WHERE.key]), key="mask",
+    _shown, shown.pin = switched([_control()], lambda codes: _made(shown, codes[WHERE.key]), key="mask-places",
                                  bench=shown.bench, resolved=shown.resolved, view=shown.view)
     prose.tried(shown.where != "before")
 
