@@ -61,6 +61,11 @@ class Example:
         cut = ToyTokenizer("words", self.words).encode(text)
         return cut.ids if 0 < len(cut) <= self.longest and not cut.unknown else None
 
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text that the example has no row for."""
+        cut = ToyTokenizer("words", self.words).encode(text)
+        return [cut.pieces[place] for place in cut.unknown]
+
 
 def single_head(mask: Mask = "none") -> Trace:
     """The single head of D0 §6, with the causal mask of its §7 as a switch: B=1, T=3, D=2, H=1, Dh=2."""

@@ -51,6 +51,8 @@ def test_every_page_opens_with_the_block_or_with_its_own_example_and_says_so(slu
     assert not at.exception
     if not at.get("button_group") or "_example" not in at.session_state:
         assert slug in ("home", "matmul", "cost")
+        stays = [element.value for element in at.caption if "What you look at elsewhere stays" in element.value]
+        assert len(stays) == (slug != "home")
         return
     assert lit(at) == OWN.get(slug, DEFAULT_EXAMPLE)
     assert not messages(at)
@@ -87,10 +89,11 @@ def test_the_mask_page_says_which_mask_is_in_effect() -> None:
 
 
 def test_a_chip_brings_the_example_s_own_mask() -> None:
-    at = opened(MIXING, lang="en", v="3", mask="window", reach="2")
+    at = opened(MIXING, lang="en", v="3", mask="window", reach="2", sample="a dog")
+    assert any("Your words: `a dog`." in element.value for element in at.caption)
     assert any("Mask: sliding window." in element.value for element in at.caption)
     chip(at, "matrices")
-    assert "mask" not in at.query_params
+    assert not {"mask", "sample"} & set(at.query_params)
     assert any("Mask: none." in element.value for element in at.caption)
     assert_shows(at, worked.matrices())
 
@@ -121,13 +124,15 @@ def test_words_typed_on_tokens_carry_to_the_pages_after_it() -> None:
     assert shown(at, "blocks.0.q").shape[-1] == 2
 
 
-@pytest.mark.parametrize("text", ["the elephant runs", "the cat sees a small red dog and it"])
-def test_words_that_the_example_has_no_rows_for_are_told_and_can_be_forgotten(text: str) -> None:
+@pytest.mark.parametrize(("text", "why"), [
+    ("the elephant runs", "`elephant`"), ("the cat sees a small red dog and it", "longer than the 8 tokens")])
+def test_words_that_the_example_has_no_rows_for_are_told_and_can_be_forgotten(text: str, why: str) -> None:
     at = opened(TOKENS, lang="en", v="3")
     at.text_input(key="_sample").set_value(text).run()
     assert "goes no further" in everything(at)
     at.switch_page(EMBEDDING).run()
     assert text in messages(at)[0]
+    assert why in messages(at)[0]
     assert_shows(at, worked.block())
     at.button(key="forget-typed").click().run()
     assert not messages(at)

@@ -7,6 +7,7 @@ import streamlit as st
 from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench, choices
+from ui.furniture import prose
 from ui.shell import example_words, frame
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
@@ -40,6 +41,7 @@ def _take(code: str) -> None:
         choices.SOURCE.put("worked")
         choices.EXAMPLE.put(code)
     choices.MASK.put("")
+    choices.TYPED.put("")
 
 
 def _about(page: Stage, bench: Bench, resolved: Resolved) -> list[str]:
@@ -47,9 +49,12 @@ def _about(page: Stage, bench: Bench, resolved: Resolved) -> list[str]:
     said = {"worked": example_words.origin(bench.example),
             "toy": _("Random weights of your sizes; the tokens are random ids and stand for no words."),
             "live": ""}[resolved.source]
-    words = example_words.glosses(bench.example, resolved.trace.tokens) if resolved.source == "worked" else ""
+    example = bench_module.examples()[bench.example]
+    tokens = resolved.trace.tokens or example.text.split()
+    words = example_words.glosses(bench.example, tokens) if resolved.source == "worked" else ""
+    typed = _("Your words: {text}.").format(text=prose.literal(bench.typed)) if bench.ids is not None else ""
     meant = _("Words: {meanings}.").format(meanings=words) if words else ""
     own = page.own == bench.example and bench.source == "worked" and not choices.EXAMPLE.value()
     why = _("This page's own example: {because}.").format(because=_(page.because)) if own else ""
     mask = _("Mask: {kind}.").format(kind=example_words.mask(bench.mask_kind)) if page.masked else ""
-    return [text for text in (why, said, meant, mask) if text]
+    return [text for text in (why, typed, said, meant, mask) if text]

@@ -34,8 +34,7 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = (), *, words: b
         st.info(errors.why_elsewhere(resolved.elsewhere))
     if words and resolved.unread and frame.here().stage.slug != "tokens":
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.info(_("{text}, typed on the page about tokens, has a word without a row in E, or is too long. You see "
-                      "the example's own text.").format(text=prose.literal(resolved.unread)))
+            st.info(_unread(resolved.unread))
             st.button(_("Forget it"), on_click=TYPED.put, args=("",), key="forget-typed")
     problem = sources.loader().cache_problem() if resolved.source == "live" else None
     if problem is not None:
@@ -54,6 +53,19 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = (), *, words: b
                 edits=", ".join(f"`{edit}`" for edit in resolved.unfit)))
             st.button(_("Discard all edits of this source"), on_click=bench_module.discard_edits,
                       args=(resolved.scope,))
+
+
+def _unread(text: str) -> str:
+    """Why the typed words are not what the page shows."""
+    example = bench_module.examples()[bench_module.current().example]
+    unknown, quoted = example.unknown(text), prose.literal(text)
+    if not example.longest:
+        return _("This example has its own words only, not {text}, typed on the page about tokens.").format(text=quoted)
+    if unknown:
+        return _("{text}, typed on the page about tokens, has words that this example has no row of E for: {words}. "
+                 "You see its own text.").format(text=quoted, words=i18n.listed(map(prose.literal, unknown)))
+    return _("{text}, typed on the page about tokens, is longer than the {count} tokens that this example takes. You "
+             "see its own text.").format(text=quoted, count=example.longest)
 
 
 @st.fragment(run_every="0.4s")

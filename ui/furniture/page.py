@@ -119,10 +119,10 @@ def show(page: Page[Any]) -> None:
     model = subject.resolved.trace.config
     (page.header or (lambda: header.page_header(page.slug, place.built, model)))()
     notices.notices(subject.resolved, place.dropped, words=page.examples)
-    if page.sizes is None and page.strip is None and page.header is None:
-        strip.shape_strip(page.slug, subject.resolved.trace)
     if page.examples:
         example_chips.chips(frame.here().stage, subject.bench, subject.resolved)
+    if page.sizes is None and page.strip is None and page.header is None:
+        strip.shape_strip(page.slug, subject.resolved.trace)
     if page.fragment is None:
         _lab(page)
     else:

@@ -15,9 +15,9 @@ def buttons(bench: Bench, scope: str | None) -> None:
     if not (history.can_undo() or history.can_redo()) and history.is_reset(bench, scope):
         return
     with st.container(horizontal=True, key="undoing", gap="xxsmall"):
-        st.button("", icon=":material/undo:", key="undo", type="tertiary", on_click=history.undo,
+        st.button(_("Undo"), icon=":material/undo:", key="undo", type="tertiary", on_click=history.undo,
                   disabled=not history.can_undo(), help=_("Undo the last edit or choice. Key: Ctrl+Z"))
-        st.button("", icon=":material/redo:", key="redo", type="tertiary", on_click=history.redo,
+        st.button(_("Redo"), icon=":material/redo:", key="redo", type="tertiary", on_click=history.redo,
                   disabled=not history.can_redo(), help=_("Do it again. Key: Ctrl+Shift+Z"))
         st.button(_("Reset"), icon=":material/restart_alt:", key="reset", type="tertiary", on_click=history.reset,
                   args=(scope,), disabled=history.is_reset(bench, scope),

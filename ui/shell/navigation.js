@@ -77,7 +77,11 @@ function reachSoon() {
 
 const changes = new MutationObserver(reachSoon);
 
-export default function () {
+export default function ({ data }) {
+  // A link at the foot of a page leads to the head of the next.
+  const before = globalThis.workbenchPage;
+  if (before !== undefined && before !== data.slug) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  globalThis.workbenchPage = data.slug;
   keepHistoryShort();
   document.addEventListener("keydown", onKey); // the same function: added once, however often this runs
   document.addEventListener("keydown", onUndo);

@@ -13,9 +13,9 @@ class Stage(NamedTuple):
     """`title` and `question` are English texts for `_()`; `symbol` says in shapes what comes out of the stage;
     `own` is the worked example that the page opens with in place of the app's, and `because` why; `needs` the tensor
     (of the block, or of the whole model) without which it makes no sense; `makes` the trace name of what comes out;
-    `masked` says whether its numbers depend on the mask; `bridge` is the sentence that leads to it from the page
-    before; `places` what of layer, head and batch entry ("b") its page looks at; `prompted` pages go on from a prompt,
-    which may be longer than a trace can follow."""
+    `masked` says whether its numbers depend on a mask that is chosen elsewhere; `bridge` is the sentence that leads to
+    it from the page before; `places` what of layer, head and batch entry ("b") its page looks at; `prompted` pages go
+    on from a prompt, which may be longer than a trace can follow."""
 
     slug: str
     section: str
@@ -57,7 +57,7 @@ STAGES = (
     Stage("scores", "attention", N_("Scores"), N_("How well does each query match each key?"), "[B,H,Tq,Tk]",
           makes="scaled", bridge=N_("Now every query is held against every key.")),
     Stage("mask", "attention", N_("Mask"), N_("Why is the future hidden before the softmax?"), "[B,H,Tq,Tk]",
-          needs="scaled", makes="weights", masked=True,
+          needs="scaled", makes="weights",
           bridge=N_("Not every key may be read: some are hidden before the softmax.")),
     Stage("mixing", "attention", N_("Mixing"), N_("What does a token take from the others?"), "[B,H,T,Dh]",
           makes="context", masked=True,

@@ -68,7 +68,7 @@ def controls(shown: Mask) -> None:
 def _control() -> Control:
     """Where the mask is put."""
     return choice(WHERE, _("Where the mask is put"), {
-        "none": _("no mask"), "before": _("before the softmax"), "after": _("after it"),
+        "none": _("nowhere"), "before": _("before the softmax"), "after": _("after it"),
         "renormalised": _("after it, renormalised")})
 
 

@@ -65,6 +65,8 @@ def subject() -> MatrixProduct:
 
 def controls(shown: MatrixProduct) -> None:
     """Shapes to start from, the two shapes, which of the products, and the rule for them."""
+    st.caption(_("This page's own example: its rule holds for any two shapes, so they are typed here. What you look at "
+                 "elsewhere stays."))
     _examples(shown)
     left_at, right_at, number_at = st.columns(3)
     shown.found = found = _typed(left_at, right_at)
