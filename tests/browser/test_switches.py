@@ -50,6 +50,9 @@ def test_an_edit_and_a_switch_on_their_way_together_are_both_taken(own_page: Pag
     settled(page)
     wait_for_slice(page, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 5.0}}), "blocks.0.scores")
     expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(0)
+    for part in ("edits=", "scale=false"):
+        expect(page).to_have_url(re.compile(part))
+    settled(page)
     page.reload()
     wait_for_slice(page, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 5.0}}), "blocks.0.scores")
     expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(0)

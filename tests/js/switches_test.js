@@ -45,6 +45,13 @@ Deno.test("a variant that was not sent leaves the frames, but the switch is thro
   deepStrictEqual([ids(shown), shown.switches[1].value], [["q", "k"], "false"]);
 });
 
+Deno.test("where a variant was not sent, what is on screen stays", () => {
+  const before = thrown(sent("true", "true"), [{ seq: 1, key: "scaled", code: "false" }]);
+  const late = sent("false", "true", { variants: [], flipped: 0 });
+  const flips = [{ seq: 1, key: "scaled", code: "false" }, { seq: 2, key: "turned", code: "true" }];
+  deepStrictEqual(ids(thrown(late, flips, before)), ["q"]);
+});
+
 Deno.test("a code that a switch does not have, and a switch that is gone, change nothing", () => {
   const whole = sent("true", "true");
   const flips = [{ seq: 1, key: "scaled", code: "x" }, { seq: 2, key: "other", code: "false" }];

@@ -50,7 +50,7 @@ def test_what_one_switch_would_show_travels_along_and_is_what_python_then_draws(
     sent = payloads(opened(page, lang="en", v="3", **parts))[0]
     own = {frame["id"]: frame for frame in sent["frames"]}
     thrown = [switch for switch in sent["switches"] if switch["key"] not in sent["without"]]
-    assert len(sent["variants"]) == sum(len(switch["options"]) - 1 for switch in thrown)
+    assert len(sent["variants"]) >= sum(len(switch["options"]) - 1 for switch in thrown) > 0
     assert len(json.dumps(sent["variants"])) < LARGEST
     for variant in sent["variants"]:
         there = payloads(opened(page, lang="en", v="3", **(parts | variant["codes"])))[0]

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core import derive
 from core.trace import Index, Trace
+from ui.bench.location import acted
 from ui.bench.session import ScopedEdits, Slice, session
 from ui.equation import Change, Frame, editable, read_edits
 
@@ -106,6 +107,7 @@ def edits_taker(
     drawn.slices = [*kept, shown][-_KEPT:]
 
     def take() -> None:
+        acted()
         _take(key, st.session_state[key].get("edits"))
 
     return take

@@ -32,6 +32,12 @@ def arrived(key: str) -> bool:
     return True
 
 
+def in_fragment() -> bool:
+    """Whether only a fragment runs: then no link was opened and nobody went back, whatever the address says."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
 def _acted() -> bool:
     """Whether something on the page was changed since the last run; a button that springs back is no change."""
     if session().address.acted:
@@ -83,10 +89,11 @@ def write(wanted: Mapping[str, str]) -> None:
     for key, value in wanted.items():
         if written.get(key, "") != value:
             before[key] = [*before.get(key, []), written.get(key, "")][-_UNDER_WAY:]
+    news = any(written.get(key, "") != value for key, value in wanted.items())
     written.update(wanted)
     now = st.query_params.to_dict()
     then = {key: value for key, value in {**now, **wanted}.items() if value or key not in wanted}
-    if then != now:
+    if news or then != now:  # what the browser said may be older than what is on its way to it
         _replace(then)
 
 
@@ -108,7 +115,8 @@ def note_widgets() -> None:
 
 
 def acted() -> None:
-    """Note that something on the page was done in this run. A button pressed twice in a row tells nothing new."""
+    """Note that something on the page was done in this run: a button pressed twice in a row tells nothing new, and what
+    a component holds is one object that changes with it."""
     session().address.acted = True
 
 

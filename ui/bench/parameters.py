@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from ui.bench.location import arrived, read_number, write
+from ui.bench.location import arrived, in_fragment, read_number, write
 from ui.bench.session import session
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Parameter(Generic[T]):
     def kept(self) -> T:
         """Its value, where the equation holds its control and no widget binds it to the address: taken over when one
         has come, and written."""
-        if arrived(self.key) or not self.is_held:
+        if not self.is_held or (not in_fragment() and arrived(self.key)):
             found = self.read(st.query_params.get(self.key, ""))
             self.put(self.default if found is None else found)
         value = self.value()

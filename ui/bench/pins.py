@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui.bench.location import acted
 from ui.bench.parameters import Parameter
 from ui.bench.session import Cell, session
 from ui.components.permutation import read_order
@@ -25,6 +26,7 @@ def pin_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     """A callback that takes the cell pinned in the equation `key`."""
 
     def take() -> None:
+        acted()
         pin = read_pin(st.session_state[key].get("pin"), frames)
         _put(Cell(pin.id, pin.row, pin.col) if pin else None)
 
@@ -51,6 +53,7 @@ def place_taker(key: str, id: str, sizes: Sequence[int]) -> Callable[[], None]:
     """A callback that takes the place pinned in the view `key`, a pair or None."""
 
     def take() -> None:
+        acted()
         raw = st.session_state[key].get("place")
         pair = raw if isinstance(raw, list) and [type(part) for part in raw] == [int, int] else []
         sound = bool(pair) and 0 <= pair[0] < len(sizes) and 0 <= pair[1] <= sizes[pair[0]]
@@ -72,6 +75,7 @@ def window_taker(key: str, frames: Sequence[Frame]) -> Callable[[], None]:
     """A callback that takes the windows that the equation `key` asks for."""
 
     def take() -> None:
+        acted()
         found = read_window(st.session_state[key].get("window"), frames)
         session().bench.windows |= found or {}
 
@@ -83,6 +87,7 @@ def switch_taker(key: str, switches: Sequence[tuple[Switch, Parameter[Any]]]) ->
     parameters = {switch.key: parameter for switch, parameter in switches}
 
     def take() -> None:
+        acted()
         drawn = session().equation(key)
         for flip in read_flips(st.session_state[key].get("switched"), [switch for switch, _parameter in switches]):
             if flip.seq > drawn.flipped:
@@ -107,6 +112,7 @@ def order_taker(key: str, count: int) -> Callable[[], None]:
     """A callback that takes the order chosen in the component `key`."""
 
     def take() -> None:
+        acted()
         found = read_order(st.session_state[key].get("order"), count)
         if found is not None:
             session().bench.order = found

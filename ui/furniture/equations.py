@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -67,8 +68,7 @@ def switched(
     switches = [Switch(control.parameter.key, control.label, control.labels, codes[control.parameter.key])
                 for control in controls]
     travels = bench.source != "live" and not made.hidden  # its matrices are large; what is asked is sent nowhere
-    others = [codes | {switch.key: code} for switch in switches if travels and switch.key not in made.without
-              for code in switch.options if code != switch.value]
+    others = _others(switches, codes, made.without) if travels else []
     variants = [_variant(make(other), other, bench, view) for other in others]
     frames = _with_hidden(made)
     at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
@@ -85,6 +85,21 @@ def switched(
         on_switched_change=bench_module.switch_taker(key, [
             (switch, control.parameter) for switch, control in zip(switches, controls, strict=True)]))
     return made, pin
+
+
+_FEW = 4  # settings of all switches together; of more, those travel along in which one is thrown
+
+
+def _others(
+    switches: Sequence[Switch], codes: Mapping[str, str], without: Sequence[str],
+) -> list[Mapping[str, str]]:
+    """The settings whose equations travel along."""
+    keys = [switch.key for switch in switches]
+    every = [dict(zip(keys, setting, strict=True)) for setting in product(*(switch.options for switch in switches))]
+    if len(every) <= _FEW:
+        return [setting for setting in every if setting != codes]
+    return [{**codes, switch.key: code} for switch in switches if switch.key not in without
+            for code in switch.options if code != switch.value]
 
 
 def _with_hidden(made: Made) -> list[Frame]:

@@ -79,6 +79,7 @@ def test_the_products_of_a_batch_are_stepped_through(page: Page, url: str) -> No
         found = product.product(*worked.SHAPES[case])
         left, right = product.pair(found, 0)
         page.locator(f".st-key-try-{case} button").click()
+        expect(page.locator(".st-key-left input")).to_have_value(str(list(worked.SHAPES[case][0])))
         settled(page)
         for number in range(found.products):
             fill(page, "product", str(number + 1))

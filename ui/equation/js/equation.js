@@ -219,7 +219,7 @@ function show(s, { data, setStateValue }) {
  * @param {State} s
  */
 function present(s) {
-  takeData(s, thrown(s.sent, s.flips));
+  takeData(s, thrown(s.sent, s.flips, s.data));
   takeWindow(s);
   drawSwitches(s);
   themeOf(s);

@@ -5,12 +5,14 @@ import { attr, button, make, put } from "./dom.js";
 /** @import { Data, Flip, SentFrame, State, SwitchData } from "./types.d.ts" */
 
 /**
- * What Python sent, with some switches thrown; itself where none is, or where that variant was not sent.
+ * What Python sent, with some switches thrown; itself where none is. Where that variant was not sent, what is on screen
+ * stays until Python answers.
  * @param {Data} sent
  * @param {Flip[]} flips
+ * @param {Data} [shown]
  * @returns {Data}
  */
-export function thrown(sent, flips) {
+export function thrown(sent, flips, shown = sent) {
   const switches = sent.switches.map((one) => ({
     ...one,
     value: flips.findLast(({ key, code }) => key === one.key && one.options.some((option) => option[0] === code))
@@ -21,7 +23,10 @@ export function thrown(sent, flips) {
   const found = sent.variants.find(({ codes, without }) =>
     Object.entries(codes).every(([key, code]) => without.includes(key) || meant(key, code))
   );
-  if (!found) return { ...sent, switches };
+  if (!found) {
+    const { frames, rules, pin, wiring, without } = shown;
+    return { ...sent, frames, rules, pin, wiring, without, switches };
+  }
   const own = Object.fromEntries(sent.frames.map((frame) => [frame.id, frame]));
   const frames = found.frames.map((one) => typeof one === "string" ? own[one] : one);
   return { ...sent, ...found, frames, switches };
