@@ -25,13 +25,12 @@ from ui.shell.syllabus import STAGES, stage
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat because it was tired."
-SCORES = "pages/attention/scores.py"
-MASK = "pages/attention/mask.py"
-
-
-PAGES = [entry.page for entry in STAGES if (ROOT / entry.page).exists()]
-SHARING = "pages/attention/sharing.py"
+PROJECTIONS, SCORES, MASK, MIXING, SHARING = (
+    f"pages/attention/{name}.py" for name in ("projections", "scores", "mask", "mixing", "sharing"))
 STEPPED = GENERATION, CACHE = "pages/inference/generation.py", "pages/inference/kv_cache.py"
+PAGES = [entry.page for entry in STAGES if (ROOT / entry.page).exists()]
+BUILT = [entry.slug for entry in STAGES if entry.page in PAGES]
+OWN = {entry.slug: entry.own for entry in STAGES if entry.own}
 
 
 def opened(page: str = SCORES, **address_parts: str) -> AppTest:
@@ -228,3 +227,21 @@ TAKEN = {
     "markup": "<script>alert(1)</script> **bold** $x$ `code`",
     "line breaks and tabs": "a\n\n\tb\r\n",
 }
+
+
+def chip(at: AppTest, name: str) -> AppTest:
+    """The page after a chip was pressed."""
+    return at.button_group(key="_example").set_value(name).run()
+
+
+def lit(at: AppTest) -> str:
+    """The chip of what is on screen."""
+    found: str = at.session_state["_example"]
+    return found
+
+
+def pressed(at: AppTest, key: str) -> AppTest:
+    """The page after a button was pressed."""
+    found = at.button(key=key).click().run()
+    assert not found.exception
+    return found

@@ -10,39 +10,31 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import live, worked
-from core.config import ModelConfig
 from tests.ui.on_page import (
+    BUILT,
+    GENERATION,
     MASK,
+    MIXING,
+    OWN,
     PAGES,
+    PROJECTIONS,
+    SCORES,
     SENTENCE,
     assert_shows,
+    chip,
     everything,
     frames,
+    lit,
     messages,
     opened,
     payloads,
-    scope,
     shown,
 )
 from ui.bench.limits import DEFAULT_EXAMPLE
-from ui.shell.syllabus import STAGES, stage, way
+from ui.shell.syllabus import stage
 
 TOKENS, EMBEDDING = "pages/input/tokens.py", "pages/input/embedding.py"
-PROJECTIONS, SCORES, MIXING = (f"pages/attention/{name}.py" for name in ("projections", "scores", "mixing"))
-HEADS, GENERATION = "pages/attention/heads.py", "pages/inference/generation.py"
-OWN = {entry.slug: entry.own for entry in STAGES if entry.own}
-BUILT = [entry.slug for entry in STAGES if entry.page in PAGES]
-
-
-def chip(at: AppTest, name: str) -> AppTest:
-    """The page after a chip was pressed."""
-    return at.button_group(key="_example").set_value(name).run()
-
-
-def lit(at: AppTest) -> str:
-    """The chip of what is on screen."""
-    found: str = at.session_state["_example"]
-    return found
+HEADS = "pages/attention/heads.py"
 
 
 @pytest.mark.parametrize("slug", BUILT)
@@ -209,112 +201,6 @@ def test_changed_settings_of_a_generation_make_its_steps_again_at_once() -> None
     assert any(not np.array_equal(before[name], frames(at)[name]) for name in before)
 
 
-PRE_ROPE = ModelConfig(vocab=4, width=4, layers=1, heads=1, kv_heads=1, head_dim=4, ffn_width=4, max_positions=4)
-LINE = ["tokens", "embedding", "projections", "scores", "mask", "mixing", "heads", "generation", "kv_cache", "cost"]
-
-
-def walk(model: ModelConfig, built: list[str]) -> list[str]:
-    """The pages from tokens on, by next, until the map."""
-    seen = ["tokens"]
-    while (after := way(seen[-1], built, model).after) is not None and after.slug != "home":
-        assert way(after.slug, built, model).before == stage(seen[-1])
-        seen.append(after.slug)
-        assert len(seen) < 40
-    return seen
-
-
-def test_next_goes_on_along_the_model_and_leaves_out_what_is_not_built() -> None:
-    plain, everything_ = worked.block().config.with_(norm="none"), [entry.slug for entry in STAGES]
-    assert walk(worked.block().config, BUILT) == LINE
-    assert walk(PRE_ROPE, BUILT) == [*LINE[:3], "rope", *LINE[3:]]
-    assert walk(PRE_ROPE, everything_)[:5] == ["tokens", "embedding", "norms", "projections", "rope"]
-    assert "norms" not in walk(plain, everything_)
-    assert way("home", BUILT, plain).after == stage("tokens")
-
-
-@pytest.mark.parametrize(("slug", "before", "after"), [
-    ("matmul", "embedding", "projections"), ("sharing", "heads", "generation"), ("order", "heads", "generation"),
-    ("rope", "projections", "scores")])
-def test_a_page_beside_the_line_leads_back_to_it(slug: str, before: str, after: str) -> None:
-    found = way(slug, BUILT, worked.block().config)
-    assert (found.before, found.after) == (stage(before), stage(after))
-
-
-@pytest.mark.parametrize("slug", [slug for slug in BUILT if slug != "home"])
-def test_the_foot_of_a_page_bridges_to_the_next(slug: str) -> None:
-    at = opened(stage(slug).page, lang="en", v="3")
-    model = worked.EXAMPLES[OWN.get(slug, DEFAULT_EXAMPLE)]().config
-    following = way(slug, BUILT, model).after
-    assert following is not None
-    assert following.bridge
-    assert following.bridge in [element.value for element in at.markdown]
-    assert "to come" not in everything(at)
-
-
-def test_the_norm_between_embedding_and_projections_stands_in_digits() -> None:
-    at = opened(PROJECTIONS, lang="en", v="3")
-    x = worked.block()["blocks.0.in"][0, 2].double().numpy()
-    root = np.sqrt((x * x).mean() + 1e-5)
-    formulas = [element.value for element in at.markdown if r"X_1[3,\cdot]" in element.value]
-    assert any(f"{{{root:.3f}}}" in text and f"{x[1] / root:.3f}" in text for text in formulas), formulas
-    assert not any("RMSNorm" in element.value for element in opened(PROJECTIONS, lang="en", v="3",
-                                                                      example="matrices").markdown)
-
-
-EDIT = {"q": {(0, 0, 0, 0): 2.5}}
-
-
-def test_undo_and_redo_go_back_and_forth_through_edits_masks_and_chips() -> None:
-    at = opened(MASK, lang="en", v="3")
-    assert not {"undo", "redo", "reset"} & {button.key for button in at.button}
-    at.selectbox(key="_mask").set_value("window").run()
-    chip(at, "matrices")
-    assert "mask" not in at.query_params
-    for back, kind, example in (("undo", "window", "block"), ("undo", "causal", "block"), ("redo", "window", "block"),
-                                ("redo", "none", "matrices")):
-        at.button(key=back).click().run()
-        assert not at.exception
-        assert (at.selectbox(key="_mask").value, lit(at)) == (kind, example)
-    assert at.button(key="redo").disabled
-
-
-def test_an_undone_edit_is_gone_and_comes_back() -> None:
-    at = opened(SCORES, lang="en", v="3")
-    at.session_state["_session"].bench.edits = {"block": {"blocks.0.q": {(0, 0, 0, 0): 2.5}}}
-    at.run()
-    edited = worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 2.5}})
-    assert_shows(at, edited)
-    at.button(key="undo").click().run()
-    assert_shows(at, worked.block())
-    assert "edits" not in at.query_params
-    at.button(key="redo").click().run()
-    assert_shows(at, edited)
-    at.number_input(key="head").set_value(2).run()  # what is looked at is no step of its own
-    assert at.button(key="redo").disabled
-    at.button(key="undo").click().run()
-    assert_shows(at, worked.block(), head=1)
-
-
-def test_sizes_of_the_toy_are_undone_too() -> None:
-    at = opened(SCORES, lang="en", v="3", source="toy", T="3")
-    at.number_input(key="T").set_value(6).run()
-    at.button(key="undo").click().run()
-    assert not at.exception
-    assert at.number_input(key="T").value == 3
-    assert shown(at, "blocks.0.scores").shape == (3, 3)
-
-
-def test_reset_brings_the_example_back_as_it_was_built() -> None:
-    at = opened(SCORES, lang="en", v="3", sample="a dog", mask="none", edits=scope("block", **EDIT))
-    at.button(key="reset").click().run()
-    assert not at.exception
-    assert_shows(at, worked.block())
-    assert not {"sample", "mask", "edits"} & set(at.query_params)
-    assert at.button(key="reset").disabled
-    at.button(key="undo").click().run()
-    assert at.query_params["sample"] == "a dog"
-
-
 @pytest.mark.parametrize(("parts", "example"), [
     ({"lang": "en"}, "block"), ({}, "block"), ({"lang": "en", "decimals": "4"}, "single_head"),
     ({"lang": "en", "v": "3", "decimals": "4"}, "block"), ({"pin": "scaled.1.1"}, "single_head"),
@@ -375,15 +261,6 @@ def test_the_map_s_model_is_in_the_address_of_the_page_about_cost() -> None:
     assert "D</b>=64" in strip[0]
 
 
-def test_undo_brings_back_a_sentence_too_and_no_default_is_written(model: live.Live) -> None:
-    at = opened(SCORES, lang="en", v="3", source="live", text="One two")
-    at.text_area(key="text").set_value("Three four five").run()
-    at.button(key="undo").click().run()
-    assert at.text_area(key="text").value == "One two"
-    assert_shows(at, model.trace("One two"))
-    assert set(at.query_params) == {"lang", "v", "source", "text"}
-
-
 @pytest.mark.parametrize(("parts", "told"), [
     ({"v": "99"}, 1), ({"v": "3"}, 0), ({"sample": "x" * 301, "v": "3"}, 1), ({"sample": "   ", "v": "3"}, 0),
     ({"reach": "abc", "v": "3"}, 1)])
@@ -392,19 +269,3 @@ def test_what_an_address_says_that_cannot_be_is_told(parts: dict[str, str], told
     assert not at.exception
     assert len(at.warning) == told
     assert_shows(at, worked.block())
-
-
-def test_a_button_pressed_twice_is_no_going_back_in_the_history() -> None:
-    """The second press comes with the address of before the first; so it must not be taken for a link."""
-    at = opened(SCORES, lang="en", v="3")
-    for value in (2.5, 3.5, 4.5):
-        at.session_state["_session"].bench.edits = {"block": {"blocks.0.q": {(0, 0, 0, 0): value}}}
-        at.run()
-    old = at.query_params["edits"]
-    at.button(key="undo").click().run()
-    at.query_params["edits"] = old
-    at.button(key="undo").click().run()
-    assert_shows(at, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 2.5}}))
-    for _press in range(2):
-        at.button(key="redo").click().run()
-    assert_shows(at, worked.block().edited({"blocks.0.q": {(0, 0, 0, 0): 4.5}}))

@@ -1,4 +1,4 @@
-"""Generation and the KV cache through AppTest: every step's digits are those of the core's own generation."""
+"""Generation through AppTest: every step's digits are those of the core's own generation, cached or not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import cost, live, toy, worked
-from core.config import PRESETS
 from core.generation import GenerationStep, generate
 from core.live.model import MAX_CHARACTERS
-from core.machine.datasheet import DEVICES
 from core.model import decoder_of
 from core.stage import At
 from core.stages.generation import mistakes
-from core.stages.kv_cache.questions import SLIPS, miscounted
 from core.trace import Trace
 from tests.ui.on_page import (
     CACHE,
@@ -34,6 +31,7 @@ from tests.ui.on_page import (
     messages,
     opened,
     payloads,
+    pressed,
     scope,
     steps_of,
     trace_of,
@@ -43,7 +41,7 @@ from tests.waiting import LONGEST, join
 from ui import sources
 from ui.bench import Bench, address
 from ui.furniture import generation_run
-from ui.shell.numbers import format_bytes, quantity
+from ui.shell.numbers import quantity
 from ui.sources import LONGEST_CONTEXT
 
 
@@ -58,12 +56,6 @@ def assert_step(at: AppTest, step: GenerationStep, *, batch: int = 0, head: int 
             seen, frame["rows"]["size"] = seen[:frame["filled"]], frame["filled"]
         np.testing.assert_array_equal(seen, expected(trace, frame, batch, head), frame["name"])
     return len(frames)
-
-
-def button(at: AppTest, key: str) -> AppTest:
-    found = at.button(key=key).click().run()
-    assert not found.exception
-    return found
 
 
 @pytest.mark.parametrize("page", [GENERATION, CACHE])
@@ -82,10 +74,10 @@ def test_every_step_can_be_made_and_looked_at_again(page: str, source: str, mode
     parts, (batch, head) = SOURCES[source]
     at = opened(page, lang="en", **parts)
     steps = steps_of(trace_of(source, model))
-    button(at, "run-over")
+    pressed(at, "run-over")
     assert payloads(at) == []
     for step in steps[:4]:
-        button(at, "run-step")
+        pressed(at, "run-step")
         assert_step(at, step, batch=batch, head=head)
     for place in (1, 3, 2):
         at.slider(key="_place").set_value(place).run()
@@ -97,7 +89,7 @@ def test_the_run_ends_where_the_positions_end_and_says_so() -> None:
     at = opened(GENERATION, lang="en", example="block")
     steps = steps_of(worked.block())
     while not at.button(key="run-step").disabled:
-        button(at, "run-step")
+        pressed(at, "run-step")
     assert_step(at, steps[-1])
     assert at.button(key="run-go").disabled
     assert any(str(worked.block().config.max_positions) in text.value and "ends here" in text.value
@@ -127,7 +119,7 @@ def test_a_mistake_says_what_becomes_of_the_next_token(slip: str, place: int) ->
     at = opened(GENERATION, lang="en", example="block", slip=slip)
     at.session_state["open-wrong"] = True
     while not at.button(key="run-step").disabled:
-        button(at, "run-step")
+        pressed(at, "run-step")
     at.slider(key="_place").set_value(place).run()
     step = steps_of(worked.block())[place - 1]
     assert step.trace is not None
@@ -170,9 +162,9 @@ def test_the_check_of_the_cache_is_against_the_text_read_at_once() -> None:
 def test_run_goes_on_by_itself_until_it_is_done_or_stopped() -> None:
     parts, (batch, head) = SOURCES["toy"]
     at = opened(GENERATION, lang="en", new="256", **parts)
-    button(at, "run-go")
+    pressed(at, "run-go")
     assert at.button(key="run-step").disabled
-    button(at, "run-stop")
+    pressed(at, "run-stop")
     made = at.slider(key="_place").max
     assert not at.button(key="run-step").disabled
     assert made > 2
@@ -190,7 +182,7 @@ def test_other_settings_make_the_same_steps_again() -> None:
     steps = steps_of(worked.block(), chunk=3, temperature=1.5, seed=3)
     assert_step(at, steps[1])  # as many steps, and the same one looked at
     assert at.query_params["made"] == "3"
-    button(at, "run-step")
+    pressed(at, "run-step")
     assert_step(at, steps[3])
 
 
@@ -246,7 +238,7 @@ def test_a_longer_text_than_views_follow_is_read_in_pieces_and_a_too_long_one_re
     assert messages(at) == []
     assert payloads(at) == []  # it waits for the first step
     assert at.number_input(key="layer").max == model.config.layers
-    button(at, "run-step")
+    pressed(at, "run-step")
     assert payloads(at)[0]["frames"][0]["rows"]["size"] == 128
     at.text_area(key="text").set_value("word " * (LONGEST_CONTEXT + 1)).run()
     assert f"{LONGEST_CONTEXT}" in at.error[0].value
@@ -256,8 +248,8 @@ def test_a_longer_text_than_views_follow_is_read_in_pieces_and_a_too_long_one_re
 
 def test_beyond_the_window_of_keys_the_sum_over_the_others_is_sent_too(model: live.Live) -> None:
     at = opened(GENERATION, lang="en", source="live", text="word " * 150, layer="3", head="5")
-    button(at, "run-step")
-    button(at, "run-step")
+    pressed(at, "run-step")
+    pressed(at, "run-step")
     equation = next(payload for payload in payloads(at) if payload["rules"] and payload["rules"][0]["out"] == "context")
     weights, v, context = (values(frame).astype(np.float64) for frame in equation["frames"])
     (rule,), (_, width) = equation["rules"], context.shape
@@ -268,13 +260,6 @@ def test_beyond_the_window_of_keys_the_sum_over_the_others_is_sent_too(model: li
     assert np.abs(before).max() > 0
     # Softmax weights may sum to exactly 1, which is printed as a whole number, or to its neighbour in float32.
     assert set(equation["frames"][0]["row_notes"]) <= {"sum of all: 1", "sum of all: 1.000"}
-
-
-def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None:
-    for notation, letter, axis in (("d0", "T_max", "T"), ("d1", "S_max", "S"), ("hf", "kv_len_max", "seq_len")):
-        at = opened(CACHE, lang="en", example="block", notation=notation)
-        assert {frame["rows"]["letter"] for frame in payloads(at)[0]["frames"]} == {letter}
-        assert f"Rows that memory is taken for: `{letter}` = 8. Rows written: `{axis}` = 5." in everything(at)
 
 
 def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
@@ -291,7 +276,7 @@ def test_a_chat_is_the_model_s_own_template(model: live.Live) -> None:
 def test_the_live_cache_is_checked_when_asked_and_differs_by_rounding_only(model: live.Live) -> None:
     at = opened(CACHE, lang="en", source="live", text=SENTENCE)
     assert "read at once without one" not in everything(at)  # that takes a forward of the whole text
-    button(at, "at-once-go")
+    pressed(at, "at-once-go")
     line = next(text.value for text in at.caption if "read at once without one" in text.value)
     found = re.search(r"difference: (\S+), among values up to (\d+\.\d+)", line)
     assert found
@@ -301,48 +286,18 @@ def test_the_live_cache_is_checked_when_asked_and_differs_by_rounding_only(model
 def test_one_session_s_run_is_not_another_s(model: live.Live) -> None:
     one = opened(GENERATION, lang="en", example="block")
     other = opened(GENERATION, lang="en", example="block_shared")
-    button(one, "run-step")
+    pressed(one, "run-step")
     assert_step(other, steps_of(worked.block(1))[1])
-    button(other, "run-over")
+    pressed(other, "run-over")
     assert_step(one.run(), steps_of(worked.block())[2])
 
 
 def test_the_run_is_the_same_on_both_pages() -> None:
     at = opened(GENERATION, lang="en", example="block")
-    button(at, "run-step")
+    pressed(at, "run-step")
     at.switch_page(CACHE).run()
     assert not at.exception
     assert_step(at, steps_of(worked.block())[2])
-
-
-# The cache.
-
-
-def test_rows_that_are_not_written_yet_are_blank_and_bytes_are_equal() -> None:
-    at = opened(CACHE, lang="en", example="block")
-    for frame in payloads(at)[0]["frames"]:
-        if frame["filled"] is None:
-            continue
-        assert (frame["filled"], frame["fresh"][0], frame["rows"]["total"]) == (5, 4, 8)
-    table = next(text.value for text in at.markdown if "written" in text.value and "|" in text.value)
-    assert "| 5 | 160 | 160 |" in table
-    assert "| 8 | 256 | 256 |" in table
-
-
-@pytest.mark.parametrize("preset", ["llama-3-8b", "mistral-7b"])
-def test_what_a_gpu_holds_is_what_the_core_says(preset: str) -> None:
-    at = opened(CACHE, lang="en", of_model=preset, length="4096", requests="2", device="h100")
-    at.session_state["open-growth"] = True
-    at.run()
-    assert not at.exception
-    config = PRESETS[preset]
-    fit = cost.requests_that_fit(config, DEVICES["h100"], 4096, "float16")
-    text = everything(at)
-    assert f"Requests that fit at once, at most: {fit.requests:,}." in text
-    assert format_bytes(cost.kv_cache_bytes(config, 2, 4096, 2)) in text
-    at.selectbox(key="of_heads").set_value("1").run()
-    fit = cost.requests_that_fit(config.with_(kv_heads=1), DEVICES["h100"], 4096)
-    assert f"Requests that fit at once, at most: {fit.requests:,}." in everything(at)
 
 
 @pytest.mark.parametrize("source", ["toy", "live"])
@@ -357,30 +312,6 @@ def test_arithmetic_is_written_as_on_the_page_on_costs(source: str, model: live.
     (table,) = [text.value for text in at.markdown if "FLOP by formula" in text.value]
     assert f"| {quantity(flops, 'FLOP')} |" in table
     assert not re.search(r"\de\d", table)
-
-
-@pytest.mark.parametrize("slip", SLIPS)
-def test_each_miscount_is_shown_beside_what_is_right(slip: str) -> None:
-    at = opened(CACHE, lang="en", miscount=slip, **SOURCES["toy"][0])
-    at.session_state["open-wrong"] = True
-    at.run()
-    assert not at.exception
-    config = toy.toy(TOY_SIZES, 7).config
-    right, wrong = cost.kv_cache_bytes(config, 2, 6, 4), miscounted(config, 2, 6, 4, slip)
-    difference = f"{wrong - right:,}".replace("-", "−")
-    assert any(f"| {wrong:,} | {right:,} | {difference} |" in text.value for text in at.markdown)
-
-
-def test_a_measurement_goes_on_by_itself_and_stops() -> None:
-    at = opened(CACHE, lang="en", example="block")
-    at.session_state["open-times"] = True
-    at.run()
-    button(at, "measure-go")
-    assert len(at.get("progress")) == 1
-    at.run()
-    assert len(at.get("plotly_chart")) == 1
-    button(at, "measure-stop")
-    assert not at.get("progress")
 
 
 def test_a_second_run_of_the_page_does_not_enter_a_step_that_is_being_made() -> None:

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import worked
 from core.stages.sharing import shared
-from tests.ui.on_page import MANY, everything, flat, frames, many, opened, payloads
+from tests.ui.on_page import MANY, SHARING, everything, flat, frames, many, opened, payloads
 
-HEADS, SHARING = "pages/attention/heads.py", "pages/attention/sharing.py"
+HEADS = "pages/attention/heads.py"
 
 
 @pytest.mark.parametrize("count", [8, 4, 2, 1])
