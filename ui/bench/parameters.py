@@ -70,22 +70,23 @@ class Parameter(Generic[T]):
         """Its value, whether its widget was drawn before or not: on a first run it stands in the address only."""
         try:
             held: T = st.session_state[self.key]  # one look: a page asks for some fifty values
-            return held
         except KeyError:
-            pass
-        found = self.read(st.query_params.get(self.key, ""))
-        return self.default if found is None else found
+            found = self.read(st.query_params.get(self.key, ""))
+            return self.default if found is None else found
+        return held
 
     def code(self, value: T) -> str:
         """The value as text for the address."""
         return str(value)
 
-    def kept(self) -> T:
+    def kept(self, among: Container[T] | None = None) -> T:
         """Its value, where the equation holds its control and no widget binds it to the address: taken over when one
-        has come, and written."""
+        has come, the default where it is not `among` those that are there, and written."""
         if not self.is_held or (not in_fragment() and arrived(self.key)):
             found = self.read(st.query_params.get(self.key, ""))
             self.put(self.default if found is None else found)
+        if among is not None and self.value() not in among:
+            self.put(self.default)
         value = self.value()
         write({self.key: "" if value == self.default else self.code(value)})
         return value

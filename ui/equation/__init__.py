@@ -103,7 +103,7 @@ def build_payload(
         "frames": [frame.payload() for frame in frames],
         "rules": [rule.payload() for rule in rules],
         "decimals": decimals,
-        "pin": {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
+        "pin": pin.payload() if pin else None,
         "edits": {name: {cell: float(v) for cell, v in cells.items()} for name, cells in edits.items()},
         "hidden_note": hidden_note,
         "wiring": wiring.payload() if wiring else None,

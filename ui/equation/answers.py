@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ui.equation.frames import MAX_SIDE, Frame
 
@@ -24,6 +24,10 @@ class Pin:
     name: str
     row: int
     col: int
+
+    def payload(self) -> dict[str, Any]:
+        """The pin as the browser reads it."""
+        return {"id": self.id, "row": self.row, "col": self.col}
 
 
 class Change(NamedTuple):

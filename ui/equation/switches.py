@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ui.equation.answers import count
+from ui.equation.answers import Pin, count
 from ui.equation.frames import Frame
 from ui.equation.rule import Rule
 from ui.equation.wiring import Wiring
@@ -33,13 +33,13 @@ class Switch:
 
 @dataclass(frozen=True)
 class Variant:
-    """The equation with other `codes` (key of a switch -> code). `pin` and `edits` are as in the payload of an
+    """The equation with other `codes` (key of a switch -> code). `edits` are as in the payload of an
     equation; `without` are the switches that mean nothing in it."""
 
     codes: Mapping[str, str]
     frames: Sequence[Frame]
     rules: Sequence[Rule]
-    pin: Mapping[str, Any] | None = None
+    pin: Pin | None = None
     edits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     wiring: Wiring | None = None
     without: Sequence[str] = ()
@@ -49,8 +49,8 @@ class Variant:
         return {
             "codes": dict(self.codes), "without": list(self.without),
             "frames": [frame.id if any(frame is one for one in sent) else frame.payload() for frame in self.frames],
-            "rules": [rule.payload() for rule in self.rules], "pin": self.pin, "edits": dict(self.edits),
-            "wiring": self.wiring.payload() if self.wiring else None}
+            "rules": [rule.payload() for rule in self.rules], "pin": self.pin.payload() if self.pin else None,
+            "edits": dict(self.edits), "wiring": self.wiring.payload() if self.wiring else None}
 
 
 def payloads(variants: Sequence[Variant], sent: Sequence[Frame]) -> list[dict[str, Any]]:

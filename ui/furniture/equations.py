@@ -22,8 +22,11 @@ from ui.sources import Resolved
 
 
 class Made(NamedTuple):
-    """An equation as one setting of its switches makes it, with what `drawn` takes; `without` are the keys of the
-    switches that mean nothing in it."""
+    """An equation as one setting of its switches makes it.
+
+    `telling` is pinned while the learner has not chosen another; `hidden` lists cells (frame id, row, column) that show
+    "?"; `without` are the keys of the switches that mean nothing in it.
+    """
 
     frames: Sequence[Frame]
     rules: Sequence[Rule]
@@ -32,89 +35,66 @@ class Made(NamedTuple):
     without: Sequence[str] = ()
     wiring: Wiring | None = None
 
+    @property
+    def shown(self) -> list[Frame]:
+        """The frames with what is hidden in them."""
+        if not self.hidden:
+            return list(self.frames)
+        return [replace(frame, hidden=[(row, col) for id, row, col in self.hidden if id == frame.id])
+                for frame in self.frames]
+
 
 class Control(NamedTuple):
-    """A parameter whose control is a switch of the equation: its label, and its codes with theirs."""
+    """A parameter whose control is a switch of the equation: its label, its codes with theirs, and the code it has."""
 
     parameter: Choice | Toggle
     label: str
     labels: Mapping[str, str]
+    code: str
 
     @property
-    def code(self) -> str:
-        """The code of its value."""
-        return self.parameter.code(self.parameter.kept())  # type: ignore[arg-type]
+    def switch(self) -> Switch:
+        """What the equation draws."""
+        return Switch(self.parameter.key, self.label, self.labels, self.code)
 
 
 def toggle(parameter: Toggle, label: str) -> Control:
-    """On or off."""
-    return Control(parameter, label, {"true": label, "false": label})
+    """On or off; like a widget, it takes over what has come in the address, and writes what it is."""
+    return Control(parameter, label, {"true": label, "false": label}, parameter.code(parameter.kept()))
 
 
 def choice(parameter: Choice, label: str, labels: Mapping[str, str]) -> Control:
-    """One of several, of which the parameter's default is there; a code that is not among them means that."""
-    if parameter.kept() not in labels:
-        parameter.put(parameter.default)
-    return Control(parameter, label, labels)
+    """One of several, the parameter's default among them; like a widget, it takes over what has come in the address,
+    and writes what it is."""
+    return Control(parameter, label, labels, parameter.kept(labels))
 
 
 def switched(
     controls: Sequence[Control], make: Callable[..., Made], *, key: str, bench: Bench, resolved: Resolved, view: View,
 ) -> tuple[Made, Pin | None]:
     """Draw what `make` makes of the codes of the controls (key -> code), which stand above it as switches, and return
-    it with the pinned cell. What it makes with one of them thrown travels along."""
+    it with the pinned cell. What it makes with other codes travels along, as `_others` says."""
     codes = {control.parameter.key: control.code for control in controls}
     made = make(codes)
-    switches = [Switch(control.parameter.key, control.label, control.labels, codes[control.parameter.key])
-                for control in controls]
     travels = bench.source != "live" and not made.hidden  # its matrices are large; what is asked is sent nowhere
-    others = _others(switches, codes, made.without) if travels else []
-    variants = [_variant(make(other), other, bench, view) for other in others]
-    frames = _with_hidden(made)
-    at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
-    pin = bench_module.pin_for(frames, made.telling)
-    shown = [*frames, *(frame for one in variants for frame in one.frames)]
-    equation(
-        frames, made.rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
-        seq=at.seq, hidden_note=_("Answer or skip the question first."), wiring=made.wiring, switches=switches,
-        variants=variants, without=made.without, flipped=bench_module.flipped(key),
-        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, shown, view.place),
-        on_pin_change=bench_module.pin_taker(key, shown),
-        on_window_change=bench_module.window_taker(key, frames),
-        on_switched_change=bench_module.switch_taker(key, [
-            (switch, control.parameter) for switch, control in zip(switches, controls, strict=True)]))
-    return made, pin
+    others = _others(controls, codes, made.without) if travels else []
+    variants = [(other, make(other)) for other in others]
+    return made, _equation(made, key=key, bench=bench, resolved=resolved, view=view, controls=controls,
+                           variants=variants)
 
 
 _FEW = 4  # settings of all switches together; of more, those travel along in which one is thrown
 
 
 def _others(
-    switches: Sequence[Switch], codes: Mapping[str, str], without: Sequence[str],
+    controls: Sequence[Control], codes: Mapping[str, str], without: Sequence[str],
 ) -> list[Mapping[str, str]]:
     """The settings whose equations travel along."""
-    keys = [switch.key for switch in switches]
-    every = [dict(zip(keys, setting, strict=True)) for setting in product(*(switch.options for switch in switches))]
+    every = [dict(zip(codes, setting, strict=True)) for setting in product(*(one.labels for one in controls))]
     if len(every) <= _FEW:
         return [setting for setting in every if setting != codes]
-    return [{**codes, switch.key: code} for switch in switches if switch.key not in without
-            for code in switch.options if code != switch.value]
-
-
-def _with_hidden(made: Made) -> list[Frame]:
-    if not made.hidden:
-        return list(made.frames)
-    return [replace(frame, hidden=[(row, col) for id, row, col in made.hidden if id == frame.id])
-            for frame in made.frames]
-
-
-def _variant(made: Made, codes: Mapping[str, str], bench: Bench, view: View) -> Variant:
-    frames = _with_hidden(made)
-    pin = bench_module.pin_for(frames, made.telling)
-    return Variant(
-        codes, frames, made.rules, {"id": pin.id, "row": pin.row, "col": pin.col} if pin else None,
-        bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), made.wiring, made.without)
+    return [{**codes, control.parameter.key: code} for control in controls if control.parameter.key not in without
+            for code in control.labels if code != control.code]
 
 
 def drawn(
@@ -122,21 +102,37 @@ def drawn(
     telling: Pin | None, hidden: Sequence[tuple[str, int, int]] = (), pinning: bool = True,
     wiring: Wiring | None = None,
 ) -> Pin | None:
-    """Draw frames and rules with the bench's edits, and return the pinned cell.
+    """Draw frames and rules with the bench's edits, and return the pinned cell; the rest as in `Made`. With `pinning`
+    off the equation keeps its pin to itself."""
+    return _equation(Made(frames, rules, telling, hidden, wiring=wiring), key=key, bench=bench, resolved=resolved,
+                     view=view, pinning=pinning)
 
-    `telling` is pinned while the learner has not chosen another; `hidden` lists cells (frame id, row, column) that
-    show "?". With `pinning` off the equation keeps its pin to itself.
-    """
-    frames = [replace(frame, hidden=[(row, col) for id, row, col in hidden if id == frame.id]) for frame in frames]
+
+def _equation(
+    made: Made, *, key: str, bench: Bench, resolved: Resolved, view: View, pinning: bool = True,
+    controls: Sequence[Control] = (), variants: Sequence[tuple[Mapping[str, str], Made]] = (),
+) -> Pin | None:
+    """The component, joined to the bench; its callbacks know what all variants hold."""
+    def edits_of(frames: Sequence[Frame]) -> Mapping[str, Mapping[str, float]]:
+        return bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place)
+
+    frames = made.shown
+    packed = [Variant(codes, one.shown, one.rules, bench_module.pin_for(one.shown, one.telling), edits_of(one.shown),
+                      one.wiring, one.without) for codes, one in variants]
+    every = [*frames, *(frame for one in packed for frame in one.frames)]
     at = bench_module.revision(key, bench.source, bench.scope, bench.seed, view.layer, *view.place)
-    pin = bench_module.pin_for(frames, telling) if pinning else None
+    pin = bench_module.pin_for(frames, made.telling) if pinning else None
+    switches = [control.switch for control in controls]
     equation(
-        frames, rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
-        edits=bench_module.edits_shown(view.trace, view.trace.edits, frames, view.place), rev=at.rev, since=at.since,
-        seq=at.seq, hidden_note=_("Answer or skip the question first."), wiring=wiring,
-        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, frames, view.place),
-        on_pin_change=bench_module.pin_taker(key, frames) if pinning else None,
-        on_window_change=bench_module.window_taker(key, frames))
+        frames, made.rules, key=key, decimals=bench.decimals, strings=default_strings(_), pin=pin,
+        edits=edits_of(frames), rev=at.rev, since=at.since, seq=at.seq,
+        hidden_note=_("Answer or skip the question first."), wiring=made.wiring, switches=switches, variants=packed,
+        without=made.without, flipped=bench_module.flipped(key),
+        on_edits_change=bench_module.edits_taker(key, resolved.scope, view.trace, every, view.place),
+        on_pin_change=bench_module.pin_taker(key, every) if pinning else None,
+        on_window_change=bench_module.window_taker(key, frames),
+        on_switched_change=bench_module.switch_taker(
+            key, [(switch, control.parameter) for switch, control in zip(switches, controls, strict=True)]))
     return pin
 
 

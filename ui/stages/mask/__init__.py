@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -31,10 +31,15 @@ SHIFT = Whole("shift", mask.SHIFTS[2], low=mask.SHIFTS[0], high=mask.SHIFTS[1], 
 
 @dataclass
 class Mask(Subject):
-    """The mask of a head; `where` says where it is put, `pin` which cell is spoken of."""
+    """The mask of a head; `control` says where it is put, `pin` which cell is spoken of."""
 
-    where: str = "before"
+    control: Control = field(init=False)
     pin: Pin | None = None
+
+    @property
+    def where(self) -> str:
+        """The place of the mask."""
+        return self.control.code
 
 
 def subject() -> Mask:
@@ -60,21 +65,16 @@ def controls(shown: Mask) -> None:
         counted = choices.count_of(kind)
         if counted is not None:
             counted.draw(counts[kind], high=tokens)
-    shown.where = _control().code
+    shown.control = choice(WHERE, _("Where the mask is put"), {
+        "none": _("nowhere"), "before": _("before the softmax"), "after": _("after it"),
+        "renormalised": _("after it, renormalised")})
     if shown.where != "before":
         shown.exercise = None
 
 
-def _control() -> Control:
-    """Where the mask is put."""
-    return choice(WHERE, _("Where the mask is put"), {
-        "none": _("nowhere"), "before": _("before the softmax"), "after": _("after it"),
-        "renormalised": _("after it, renormalised")})
-
-
 def draw(shown: Mask) -> None:
     """S + M and its softmax, or what comes of the mask in another place."""
-    _shown, shown.pin = switched([_control()], lambda codes: _made(shown, codes[WHERE.key]), key="mask-places",
+    _shown, shown.pin = switched([shown.control], lambda codes: _made(shown, codes[WHERE.key]), key="mask-places",
                                  bench=shown.bench, resolved=shown.resolved, view=shown.view)
     prose.tried(shown.where != "before")
 

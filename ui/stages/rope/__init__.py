@@ -39,14 +39,19 @@ LLAMA = "Llama 3"
 
 @dataclass
 class Rotated(Subject):
-    """A layer whose Q and K are turned as `how` says, all positions `moved` on: the view is of that. `letter` says
+    """A layer whose Q and K are turned as `how` says, all positions `moved` on: the view is of that. `control` says
     which of the two is shown, `positions` are those of the tokens, `pin` is the cell that is spoken of."""
 
-    letter: str = field(init=False)
+    control: Control = field(init=False)
     moved: int = field(init=False)
     how: Rope = field(init=False)
     positions: list[int] = field(init=False)
     pin: Pin | None = None
+
+    @property
+    def letter(self) -> str:
+        """The short name of the one that is shown."""
+        return self.control.code
 
 
 def subject() -> Rotated:
@@ -58,7 +63,7 @@ def controls(shown: Rotated) -> None:
     """Which of Q and K is shown, by how much all positions are moved on, and how it is turned."""
     config, bench = shown.resolved.trace.config, shown.bench
     own = rotation.settings(config)
-    shown.letter = _control().code
+    shown.control = choice(LETTER, _("Turned"), {name: i18n.symbol(name) for name in "qk"})
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
         shown.moved = MOVED.slider(_("All positions move on by"), width=260)
         bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
@@ -97,14 +102,9 @@ def _more(own: Rope, head_dim: int) -> Rope:
     return own._replace(pairing="adjacent" if pairing == "adjacent" else "half", rotary_dim=int(turned), scaling=scaled)
 
 
-def _control() -> Control:
-    """Which of Q and K is shown."""
-    return choice(LETTER, _("Turned"), {name: i18n.symbol(name) for name in "qk"})
-
-
 def draw(shown: Rotated) -> None:
     """The rotation; while a question is open, without the angle that it asks for."""
-    made, pin = switched([_control()], lambda codes: _made(shown, codes[LETTER.key]), key="rope", bench=shown.bench,
+    made, pin = switched([shown.control], lambda codes: _made(shown, codes[LETTER.key]), key="rope", bench=shown.bench,
                          resolved=shown.resolved, view=shown.view)
     shown.pin = pin if pin is not None and pin.id == "after" else made.telling
 

@@ -61,12 +61,12 @@ def subject() -> Scores:
 
 def draw(shown: Scores) -> None:
     """Q × Kᵀ = QKᵀ, ÷ √Dh = S; or Q × K as they stand, and what torch says to that."""
-    shown.transpose, shown.scale = TRANSPOSE.kept(), SCALE.kept()
+    controls = [toggle(TRANSPOSE, _("Transpose K")), toggle(SCALE, _("Divide by √Dh"))]
+    shown.transpose, shown.scale = (control.code == "true" for control in controls)
     if not shown.transpose:
         _refused(shown)
-    made, pin = switched(
-        [toggle(TRANSPOSE, _("Transpose K")), toggle(SCALE, _("Divide by √Dh"))], _maker(shown), key="scores",
-        bench=shown.bench, resolved=shown.resolved, view=shown.view)
+    made, pin = switched(controls, _maker(shown), key="scores", bench=shown.bench, resolved=shown.resolved,
+                         view=shown.view)
     shown.pin = pin if pin is not None and pin.id in ("scores", "scaled") else made.telling
     prose.tried(not (shown.transpose and shown.scale))
 
