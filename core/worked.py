@@ -16,7 +16,7 @@ import torch
 from core import embedding, ops
 from core.config import ModelConfig, Pairing
 from core.errors import UnknownOption
-from core.tokenizers import ToyTokenizer
+from core.tokenizers import Cut, ToyTokenizer
 from core.trace import Trace
 
 Mask = Literal["none", "causal"]
@@ -58,13 +58,16 @@ class Example:
 
     def ids_of(self, text: str) -> tuple[int, ...] | None:
         """The ids of another text; None where it is empty, too long, or has a word that the example has no row for."""
-        cut = ToyTokenizer("words", self.words).encode(text)
+        cut = self._cut(text)
         return cut.ids if 0 < len(cut) <= self.longest and not cut.unknown else None
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that the example has no row for."""
-        cut = ToyTokenizer("words", self.words).encode(text)
+        cut = self._cut(text)
         return [cut.pieces[place] for place in cut.unknown]
+
+    def _cut(self, text: str) -> Cut:
+        return ToyTokenizer("words", self.words).encode(text)
 
 
 def single_head(mask: Mask = "none") -> Trace:

@@ -208,10 +208,12 @@ def test_nothing_that_is_one_is_told_in_the_plural() -> None:
 
 
 @pytest.mark.parametrize(("example", "origin"), [
-    ("single_head", "From: D0 §6."), ("block", "Ours."), ("grouped", "Ours."),
-    ("matrices", "From: D0 §6; what stands before X and after AV is ours."),
-    ("rope_pairs", "From: D1 §8; Q, K and V are ours."), ("d3_lab", "From: D3 §3, one row; the others are ours."),
-    ("word_order", "From: D1 §7; the numbers are ours.")])
+    ("single_head", "The numbers come from D0 §6."), ("block", "The numbers are this app's own."),
+    ("grouped", "The numbers are this app's own."),
+    ("matrices", "X to AV come from D0 §6; what stands before and after is this app's own."),
+    ("rope_pairs", "The positions come from D1 §8; Q, K and V are this app's own."),
+    ("d3_lab", "One row comes from D3 §3; the others are this app's own."),
+    ("word_order", "The words come from D1 §7; the numbers are this app's own.")])
 def test_the_chips_say_whose_example_it_is(example: str, origin: str) -> None:
     page = {"rope_pairs": "pages/position/rope.py", "d3_lab": MASK}.get(example, SCORES)
     at = opened(page, lang="en", example=example)

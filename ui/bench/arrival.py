@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,7 +23,7 @@ from ui.bench.choices import (
     TYPED,
     count_of,
 )
-from ui.bench.limits import LONGEST_ADDRESS, LONGEST_LINKED_TEXT, UNPINNED
+from ui.bench.limits import DEFAULT_EXAMPLE, LONGEST_ADDRESS, LONGEST_LINKED_TEXT, UNPINNED
 from ui.bench.location import announce, arrived, drop, note_widgets, unchecked, write
 from ui.bench.parameters import Choice, Parameter, Whole, declared, meaning
 from ui.bench.session import Cell, session
@@ -52,20 +52,26 @@ def begin(locale: str | None) -> list[str]:
     held = session()
     if arrived(VERSION):
         notices += [UNKNOWN] if st.query_params.get(VERSION, NEWEST) != NEWEST else []
-        held.old = VERSION not in st.query_params and not {LANGUAGE.key}.issuperset(st.query_params)
+        held.old = VERSION not in st.query_params and any(key != LANGUAGE.key for key in st.query_params)
     if arrived(MADE.key):
         held.made = MADE.read(st.query_params.get(MADE.key, ""))
     if arrived(AT.key):
         held.at = AT.read(st.query_params.get(AT.key, ""))
     if held.opening:
-        st.session_state.update(held.opening)
-        bound = {one.key: one.default for one in declared("") if isinstance(one, Whole) and not one.standing}
-        numbers = {key: int(value) for key, value in held.opening.items() if key in bound}
-        drop([key for key, value in numbers.items() if value == bound[key] and key in st.query_params])
-        announce({key: value for key, value in numbers.items() if value != bound[key]})
+        _put(held.opening)
         held.opening = {}
     i18n.use(LANGUAGE.value(), NOTATION.value())
     return notices
+
+
+def _put(opening: Mapping[str, str | int]) -> None:
+    """Choose what an opened file or a step of the history says, before a widget holds it; of the numbers that widgets
+    bind to the address it says so there too."""
+    st.session_state.update(opening)
+    bound = {one.key: one.default for one in declared("") if isinstance(one, Whole) and not one.standing}
+    numbers = {key: int(value) for key, value in opening.items() if key in bound}
+    drop([key for key, value in numbers.items() if value == bound[key] and key in st.query_params])
+    announce({key: value for key, value in numbers.items() if value != bound[key]})
 
 
 def _standing() -> list[Choice]:
@@ -142,7 +148,7 @@ def as_then(stage: str, reaches: Callable[[str], bool]) -> None:
         if stage != "tokens":
             TYPED.put("")
         elif example and reaches(example):
-            EXAMPLE.put("block")  # whose words were cut there, whatever was chosen
+            EXAMPLE.put(DEFAULT_EXAMPLE)  # whose words were cut there, whatever was chosen
         st.query_params.update({key: code for key, code in _CHOICES_THEN.get(stage, {}).items()
                                 if key not in st.query_params})
     held.old = False

@@ -11,6 +11,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.bench.session import session
 
+_UNDER_WAY = 50  # of what was written before that a browser may still hold
+
 
 def arrived(key: str) -> bool:
     """Whether the address holds another value of `key` than we last wrote: a link was opened, or Back was pressed.
@@ -50,9 +52,6 @@ def _widgets() -> dict[str, Any]:
     return {str(key): value for key, value in st.session_state.to_dict().items() if not str(key).startswith("_")}
 
 
-_UNDER_WAY = 50  # of what was written before that a browser may still hold
-
-
 def unchecked() -> dict[str, str]:
     """What stands in the address that did not stand there when this was last asked."""
     now, before = st.query_params.to_dict(), session().address.checked
@@ -86,10 +85,9 @@ def write(wanted: Mapping[str, str]) -> None:
     """Put values into the address, in one step of the browser's history; an empty one takes its key out."""
     held = session().address
     written, before = held.last, held.before
-    for key, value in wanted.items():
-        if written.get(key, "") != value:
-            before[key] = [*before.get(key, []), written.get(key, "")][-_UNDER_WAY:]
-    news = any(written.get(key, "") != value for key, value in wanted.items())
+    news = [key for key, value in wanted.items() if written.get(key, "") != value]
+    for key in news:
+        before[key] = [*before.get(key, []), written.get(key, "")][-_UNDER_WAY:]
     written.update(wanted)
     now = st.query_params.to_dict()
     then = {key: value for key, value in {**now, **wanted}.items() if value or key not in wanted}

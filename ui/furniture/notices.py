@@ -35,7 +35,7 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = (), *, words: b
     if words and resolved.unread and frame.here().stage.slug != "tokens":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(_unread(resolved.unread))
-            st.button(_("Forget it"), on_click=TYPED.put, args=("",), key="forget-typed")
+            st.button(_("Forget these words"), on_click=TYPED.put, args=("",), key="forget-typed")
     problem = sources.loader().cache_problem() if resolved.source == "live" else None
     if problem is not None:
         st.warning(_("The unpacked weights cannot be kept in `{folder}` ({why}), so every start unpacks them again. "

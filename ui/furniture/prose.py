@@ -36,7 +36,7 @@ def units_note() -> str:
 def tried(here: bool) -> None:
     """Say of what was tried with the controls above that the other pages do not follow."""
     if here:
-        st.caption(_("Tried on this page only: the others go on as before."))
+        st.caption(_("This is tried on this page only; the other pages go on as before."))
 
 
 def literal(text: str) -> str:

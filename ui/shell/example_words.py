@@ -30,13 +30,13 @@ def origin(name: str) -> str:
     """Where the numbers of the example come from: the document's section and what is ours all the same, or this app."""
     example = examples()[name]
     if not example.section:
-        return _("Ours.")
+        return _("The numbers are this app's own.")
     return {
-        "": _("From: {section}."),
-        "rows": _("From: {section}, one row; the others are ours."),
-        "vectors": _("From: {section}; Q, K and V are ours."),
-        "numbers": _("From: {section}; the numbers are ours."),
-        "beyond": _("From: {section}; what stands before X and after AV is ours."),
+        "": _("The numbers come from {section}."),
+        "rows": _("One row comes from {section}; the others are this app's own."),
+        "vectors": _("The positions come from {section}; Q, K and V are this app's own."),
+        "numbers": _("The words come from {section}; the numbers are this app's own."),
+        "beyond": _("X to AV come from {section}; what stands before and after is this app's own."),
     }[example.ours].format(section=example.section)
 
 

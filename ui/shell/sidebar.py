@@ -33,7 +33,7 @@ def draw(stage: Stage, bench: Bench) -> None:
 
 
 def _toy() -> None:
-    st.caption(_("The toy: the same sizes and seed give the same numbers."))
+    st.caption(_("The toy gives the same numbers for the same sizes and seed."))
     columns = st.columns(2)
     for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
         choices.SIZES[letter].draw(_size_label(SIZE_LETTERS[letter], letter), where=columns[place % 2])

@@ -57,8 +57,8 @@ def _workload(resolved: Resolved) -> Workload:
             st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, width=120)
         cache = choices.CACHE.draw(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, width=120)
     if model == own == "llama-2-7b":
-        st.caption(_("This page opens with a model of real size, where costs tell something. What you look at "
-                     "elsewhere stays; choose “what is on the bench” for its own costs."))
+        st.caption(_("This page opens with a model of real size, as the costs of a small one say little. What you look "
+                     "at elsewhere stays; choose “what is on the bench” for its own costs."))
     try:
         config = _config(model, resolved)
     except WorkbenchError as problem:

@@ -31,7 +31,7 @@ def controls(on_bench: Trace) -> None:
                   help=_("Those of the example, toy or model that the other pages show."), key="map-bench")
         with st.popover(_("From a config.json")):
             _config_form()
-        with st.popover(_("Kinds")):
+        with st.popover(_("Architecture")):
             _kinds()
     own_width = FIELDS["Dh"].value()
     with st.container(horizontal=True, key="map-sizes"):
@@ -44,7 +44,7 @@ def controls(on_bench: Trace) -> None:
 
 def _kinds() -> None:
     """What a model is besides its sizes; the page on cost counts with it."""
-    st.caption(_("What a model is besides its sizes. The page on cost counts with it."))
+    st.caption(_("A model is more than its sizes; the page on cost counts with this too."))
     words = {
         "norm": (_("Norm"), {"rms": "RMSNorm", "layer": "LayerNorm", "none": _("none")}),
         "norm_place": (_("Where the norm stands"), {"pre": _("before each part"), "post": _("after each part")}),

@@ -163,8 +163,8 @@ def _of_cut(shown: Tokens, text: Plain, facts: CutFacts) -> list[str]:
     ]
     longest = bench_module.examples()[shown.bench.example].longest
     if shown.resolved.source == "worked" and text.tokenizer.kind == "characters":
-        sentences.append(_("Cut into characters only on this page: E has a row for each word, so the next pages go on "
-                           "with the words."))
+        sentences.append(_("The text is cut into characters on this page only: E has a row for each word, so the next "
+                           "pages go on with the words."))
     elif feeds(text, shown.resolved) and len(text.cut) > longest:
         sentences.append(_("The next pages take up to {count} tokens of this example. A longer text goes no further: "
                            "they show the example's own.").format(count=longest))
