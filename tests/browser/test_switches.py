@@ -21,6 +21,18 @@ THROW = """async (key) => {
         root.querySelector(`[data-key='${key}']`).ariaChecked];
 }"""
 
+# The buttons of all choices that have an edge without a line, or one that the equation's box cuts off.
+CUT_OFF = """() => {
+    const roots = [...document.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean);
+    const root = roots.find((one) => one.querySelector(".choice"));
+    const box = root.querySelector(".equation").getBoundingClientRect();
+    return [...root.querySelectorAll(".choice button")].filter((node) => {
+        const own = node.getBoundingClientRect(), lines = getComputedStyle(node);
+        return own.top < box.top || own.left < box.left || own.right > box.right ||
+            ["Top", "Right", "Bottom", "Left"].some((edge) => parseFloat(lines[`border${edge}Width`]) < 1);
+    }).map((node) => node.textContent);
+}"""
+
 
 @pytest.mark.parametrize("delay", [0, 150, 5000])
 def test_a_thrown_switch_is_on_screen_within_two_frames(own_page: Page, url: str, delay: int) -> None:
@@ -70,3 +82,12 @@ def test_switches_are_reached_and_thrown_by_key(page: Page, url: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("[data-name='blocks.0.scaled']")).to_have_count(1)
     assert serious(page) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("slug", ["mask", "heads", "sharing", "order", "rope"])
+def test_no_edge_of_a_choice_is_cut_off_or_missing(page: Page, url: str, slug: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    visit(page, f"{url}/{slug}?lang=en&v=3")
+    expect(page.locator(".choice button[aria-checked='true']").first).to_be_visible()
+    assert page.evaluate(CUT_OFF) == []
