@@ -11,7 +11,7 @@ from ui.shell.i18n import _
 
 _TITLES: Mapping[str, Callable[[], str]] = {
     "single_head": lambda: _("one head, by hand"),
-    "matrices": lambda: "D0 §6",
+    "matrices": lambda: _("Matrices §6"),
     "block": lambda: worked.EXAMPLES["block"].text,
     "block_shared": lambda: _("one KV head"),
     "d3_lab": lambda: " ".join(worked.D3_TOKENS),
