@@ -22,7 +22,7 @@ def test_a_chip_shows_its_example_and_ctrl_z_takes_it_and_an_edit_back(page: Pag
     edit(page, "blocks.0.q", 0, 0, "5")
     wait_for_slice(page, edited, "blocks.0.scaled")
     settled(page)
-    press_chip(page, "D0 §6")
+    press_chip(page, "Matrices §6")
     wait_for_slice(page, worked.matrices(), "blocks.0.scaled")
     expect(page).to_have_url(re.compile("example=matrices"))
     settled(page)
