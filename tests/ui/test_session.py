@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import worked
 from core.trace import Trace
-from tests.ui.on_page import SCORES, opened, scope, shown
+from tests.ui.on_page import PROJECTIONS, SCORES, opened, scope, shown
 from ui import bench
 from ui.bench import MaskChoice, parameters
 from ui.bench.session import KEY, MOST_EXAMPLES, Cell, Kept, Session
@@ -123,3 +123,17 @@ def test_an_example_is_what_it_says_of_itself(name: str) -> None:
 
 def test_the_examples_that_pages_open_with_exist() -> None:
     assert {stage.own for stage in STAGES} - {""} <= set(worked.EXAMPLES)
+
+
+@pytest.mark.parametrize(("page", "key", "chosen"), [
+    (SCORES, "lang", "zh"), (SCORES, "source", "toy"), (SCORES, "mask", "window"),
+    (PROJECTIONS, "role", "k")])
+def test_a_choice_of_which_the_browser_says_nothing_stays_as_it_was(page: str, key: str, chosen: str) -> None:
+    """As when a run is overtaken by another before the browser has heard of it."""
+    at = opened(page, **{"lang": "en", key: chosen})
+    assert at.session_state[key] == chosen
+    at.session_state[key] = None
+    at.run()
+    assert not at.exception
+    assert at.session_state[key] == chosen
+    assert at.query_params[key] == chosen

@@ -80,12 +80,12 @@ def _standing() -> list[Choice]:
 
 def _take_choice(choice: Choice, language: str) -> list[str]:
     fallback = language if choice is LANGUAGE else choice.default
-    raw = st.query_params.get(choice.key, "")
-    found = choice.read(raw)
     came = arrived(choice.key)
-    if came:
+    raw = session().address.last[choice.key]
+    found = choice.read(raw)
+    # A browser may leave out a widget that it was not shown, or say that nothing is chosen: what was written holds.
+    if came or st.session_state.get(choice.key) is None:
         choice.put(fallback if found is None else found)
-    st.session_state.setdefault(choice.key, fallback)  # a browser may leave out a widget that it was not shown
     return [UNKNOWN] if came and raw and found is None else []
 
 

@@ -19,9 +19,13 @@ def pick(
     widget: Callable[..., Any] = st.selectbox, **more: Any,
 ) -> None:
     """A choice that shows `current` and, when another is picked, hands that to `take` before the next run."""
+    def picked() -> None:
+        code = st.session_state[f"_{key}"]
+        if code is not None:  # a browser may say that nothing is chosen
+            take(code)
+
     st.session_state[f"_{key}"] = current
-    widget(label, list(labels), format_func=labels.__getitem__, key=f"_{key}",
-           on_change=lambda: take(st.session_state[f"_{key}"]), **more)
+    widget(label, list(labels), format_func=labels.__getitem__, key=f"_{key}", on_change=picked, **more)
 
 
 def place_of(label: str, count: int, *, newest: bool, opening: int) -> int | None:

@@ -69,11 +69,15 @@ class Parameter(Generic[T]):
     def value(self) -> T:
         """Its value, whether its widget was drawn before or not: on a first run it stands in the address only."""
         try:
-            held: T = st.session_state[self.key]  # one look: a page asks for some fifty values
+            held: T | None = st.session_state[self.key]  # one look: a page asks for some fifty values
         except KeyError:
-            found = self.read(st.query_params.get(self.key, ""))
-            return self.default if found is None else found
-        return held
+            held = None
+        return self.addressed() if held is None else held
+
+    def addressed(self) -> T:
+        """What the address says; the default where that is unsound or nothing."""
+        found = self.read(st.query_params.get(self.key, ""))
+        return self.default if found is None else found
 
     def code(self, value: T) -> str:
         """The value as text for the address."""
@@ -83,8 +87,7 @@ class Parameter(Generic[T]):
         """Its value, where the equation holds its control and no widget binds it to the address: taken over when one
         has come, the default where it is not `among` those that are there, and written."""
         if not self.is_held or (not in_fragment() and arrived(self.key)):
-            found = self.read(st.query_params.get(self.key, ""))
-            self.put(self.default if found is None else found)
+            self.put(self.addressed())
         if among is not None and self.value() not in among:
             self.put(self.default)
         value = self.value()
@@ -231,10 +234,9 @@ class Choice(Parameter[str]):
         """The `widget` over the codes in `labels`; `default` where it depends on what is on screen."""
         assert all(code in self.codes or code == self.default for code in labels), (self.key, list(labels))
         codes, default = list(labels), self.default if default is None else default
-        if arrived(self.key):
-            value = st.query_params.get(self.key, "")
-            st.session_state[self.key] = value if value in codes else default
-        if st.session_state.get(self.key) not in codes:
+        if arrived(self.key) or st.session_state.get(self.key) is None:
+            st.session_state[self.key] = st.query_params.get(self.key, "")
+        if st.session_state[self.key] not in codes:
             st.session_state[self.key] = default
         options = session().options
         if options.get(self.key) != codes:
