@@ -102,11 +102,11 @@ def _masked(bench: Bench, trace: Trace, made_from: tuple[object, ...]) -> Shown:
     made_from = (*made_from, bench.mask, layer)
     kept = session().traces
     return Shown(bench.source, bench.scope, kept.get(made_from) or kept.put(
-        made_from, _with_mask(trace, bench.mask, layer)), made_from)
+        made_from, with_mask(trace, bench.mask, layer)), made_from)
 
 
-def _with_mask(trace: Trace, chosen: MaskChoice, layer: int) -> Trace:
-    """The trace itself, where that is its own mask."""
+def with_mask(trace: Trace, chosen: MaskChoice, layer: int = 0) -> Trace:
+    """The trace with a mask of that kind from `layer` on; itself, where that is its own mask."""
     tokens = trace["mask"].shape[-1]
     mask = masks.build(chosen.kind, tokens, min(chosen.number, tokens)).to(trace["mask"].device)
     same = torch.equal(mask.expand_as(trace["mask"]), trace["mask"])

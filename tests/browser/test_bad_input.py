@@ -90,6 +90,7 @@ def test_a_strange_sentence_is_read_or_refused_and_never_run(page: Page, url: st
         box.fill("Good again")
         box.press("Control+Enter")
         expect(page.locator(ALERT)).to_have_count(0)
+        settled(page)  # what goes and what takes its place may stand there together for a moment
         last = str(len(model.trace("Good again").tokens))
         expect(page.locator("[data-name='blocks.0.scaled']")).to_have_attribute("aria-rowcount", last)
 

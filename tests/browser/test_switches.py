@@ -51,6 +51,43 @@ def test_a_thrown_switch_is_on_screen_within_two_frames(own_page: Page, url: str
     expect(page.locator(".st-key-formula")).not_to_contain_text("D")
 
 
+# Of the equation with a choice: which entry is taken, and what stands in its matrices; with a code that one is taken
+# first, and two frames pass.
+TAKEN = """async ([key, code]) => {
+    const roots = [...document.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean);
+    const root = roots.find((one) => one.querySelector(`[data-key='${key}']`));
+    if (code !== null) {
+        root.querySelector(`[data-key='${key}'] [data-code='${code}']`).click();
+        for (let n = 0; n < 2; n++) await new Promise((done) => requestAnimationFrame(done));
+    }
+    return [root.querySelector(`[data-key='${key}'] [aria-checked='true']`).dataset.code,
+        [...root.querySelectorAll("[role=grid]")].map((grid) => `${grid.dataset.name}: ${grid.textContent}`)];
+}"""
+
+
+@pytest.mark.parametrize("delay", [150, 5000])
+@pytest.mark.parametrize(("slug", "key", "codes"), [
+    ("mask", "mask", ["window", "none", "padding"]), ("mask", "where", ["after", "none", "renormalised"]),
+    ("rope", "moved", ["1", "50", "2"]), ("heads", "way", ["mixed", "viewed"]), ("sharing", "kvheads", ["4", "1"]),
+    ("order", "sight", ["causal"])])
+def test_what_is_taken_is_on_screen_within_two_frames_and_stays_when_the_answer_comes(
+    own_page: Page, url: str, slug: str, key: str, codes: list[str], delay: int,
+) -> None:
+    page, late = own_page, Late(own_page)
+    visit(page, f"{url}/{slug}?lang=en&v=3")
+    settled(page)
+    for code in codes:
+        before = page.evaluate(TAKEN, [key, None])
+        late.delay = delay
+        shown = page.evaluate(TAKEN, [key, code])
+        assert shown[0] == code
+        assert shown[1] != before[1]
+        late.end()
+        expect(page).to_have_url(re.compile(f"{key}={code}"))
+        settled(page)
+        assert page.evaluate(TAKEN, [key, None]) == shown
+
+
 def test_an_edit_and_a_switch_on_their_way_together_are_both_taken(own_page: Page, url: str) -> None:
     page, late = own_page, Late(own_page)
     visit(page, f"{url}/scores?lang=en&v=3")

@@ -6,7 +6,7 @@ import { data, frame, state } from "./made.js";
 
 const q = frame("q", [[1]]), k = frame("k", [[2]]), plain = frame("plain", [[3]]);
 const toggle = (/** @type {string} */ key, /** @type {string} */ value) => (
-  { key, label: key, options: [["true", key], ["false", key]], value }
+  { key, label: key, options: [["true", key], ["false", key]], value, titled: false }
 );
 /**
  * @param {string} turned

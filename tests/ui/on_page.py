@@ -245,3 +245,16 @@ def pressed(at: AppTest, key: str) -> AppTest:
     found = at.button(key=key).click().run()
     assert not found.exception
     return found
+
+
+def throw(at: AppTest, key: str, code: str) -> AppTest:
+    """The page after a switch of its equation was thrown: what the browser says then becomes the parameter's value."""
+    at.session_state[key] = code
+    at.run()
+    assert not at.exception
+    return at
+
+
+def thrown(at: AppTest, key: str) -> str:
+    """The code that a switch of the first equation has."""
+    return next(str(one["value"]) for one in payloads(at)[0]["switches"] if one["key"] == key)

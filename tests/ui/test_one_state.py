@@ -29,6 +29,8 @@ from tests.ui.on_page import (
     opened,
     payloads,
     shown,
+    throw,
+    thrown,
 )
 from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.shell.syllabus import stage
@@ -66,7 +68,7 @@ def test_only_pages_that_need_other_sizes_have_an_example_of_their_own() -> None
 def test_the_weights_of_the_mask_page_are_those_that_mixing_goes_on_with(kind: str) -> None:
     at = opened(MASK, lang="en", v="3")
     if kind:
-        at.selectbox(key="_mask").set_value(kind).run()
+        throw(at, "mask", kind)
     before = shown(at, "blocks.0.weights")
     at.switch_page(MIXING).run()
     np.testing.assert_array_equal(shown(at, "blocks.0.weights"), before)
@@ -77,7 +79,7 @@ def test_the_mask_page_says_which_mask_is_in_effect() -> None:
     for example in ("matrices", "block", "d3_lab", "toy"):
         chip(at, example)
         own = worked.EXAMPLES[example].mask if example in worked.EXAMPLES else "causal"
-        assert at.selectbox(key="_mask").value == own
+        assert thrown(at, "mask") == own
 
 
 def test_a_chip_brings_the_example_s_own_mask() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ui.on_page import MASK, SCORES, SHARING, opened, payloads
+from tests.ui.on_page import MASK, SCORES, SHARING, opened, payloads, scope
 from ui.equation.switches import LARGEST, Flip, Switch, read_flips
 
 HEADS, ORDER, ROPE = "pages/attention/heads.py", "pages/position/order.py", "pages/position/rope.py"
@@ -41,8 +41,10 @@ def test_thrown_switches_are_read_in_their_order() -> None:
     (SCORES, {"source": "toy", "T": "8", "D": "16"}), (HEADS, {}), (HEADS, {"way": "mixed", "head": "2"}),
     (HEADS, {"way": "viewed", "source": "toy"}), (HEADS, {"example": "rope_pairs"}),
     (MASK, {}), (MASK, {"where": "renormalised", "mask": "window"}), (MASK, {"source": "toy", "where": "after"}),
+    (MASK, {"example": "d3_lab", "mask": "padding", "hidden": "2"}), (MASK, {"source": "toy", "T": "8", "layer": "2"}),
+    (MASK, {"example": "single_head", "edits": scope("single_head", q={(0, 0, 1, 1): 2.0})}),
     (SHARING, {}), (SHARING, {"kvheads": "1", "which": "k"}), (SHARING, {"source": "toy", "H": "4", "Hkv": "2"}),
-    (ROPE, {}), (ROPE, {"letter": "k", "source": "toy"}), (ORDER, {}),
+    (ROPE, {}), (ROPE, {"letter": "k", "source": "toy"}), (ROPE, {"moved": "7", "base": "100"}), (ORDER, {}),
     (ORDER, {"sight": "causal", "places": "rope"}), (ORDER, {"example": "block", "order": "3.1.2.0"})])
 def test_what_one_switch_would_show_travels_along_and_is_what_python_then_draws(
     page: str, parts: dict[str, str],

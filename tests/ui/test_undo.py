@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import live, worked
-from tests.ui.on_page import MASK, SCORES, assert_shows, chip, lit, opened, scope, shown
+from tests.ui.on_page import MASK, SCORES, assert_shows, chip, lit, opened, scope, shown, throw, thrown
 
 EDIT = {"q": {(0, 0, 0, 0): 2.5}}
 
@@ -11,14 +11,14 @@ EDIT = {"q": {(0, 0, 0, 0): 2.5}}
 def test_undo_and_redo_go_back_and_forth_through_edits_masks_and_chips() -> None:
     at = opened(MASK, lang="en", v="3")
     assert not {"undo", "redo", "reset"} & {button.key for button in at.button}
-    at.selectbox(key="_mask").set_value("window").run()
+    throw(at, "mask", "window")
     chip(at, "matrices")
     assert "mask" not in at.query_params
     for back, kind, example in (("undo", "window", "block"), ("undo", "causal", "block"), ("redo", "window", "block"),
                                 ("redo", "none", "matrices")):
         at.button(key=back).click().run()
         assert not at.exception
-        assert (at.selectbox(key="_mask").value, lit(at)) == (kind, example)
+        assert (thrown(at, "mask"), lit(at)) == (kind, example)
     assert at.button(key="redo").disabled
 
 

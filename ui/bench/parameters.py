@@ -156,11 +156,6 @@ class Whole(Parameter[int]):
         value = where.number_input(label, min_value=low, max_value=high, value=opening, step=1, **self._binding, **more)
         return int(value if value is not None else self.default)
 
-    def slider(self, label: str, *, step: int = 1, **more: Any) -> int:
-        """A slider over the whole range."""
-        return int(st.slider(label, min_value=self.low, max_value=self.high, value=self.default, step=step,
-                             **self._binding, **more))
-
     def notch(self, label: str, options: Sequence[int], **more: Any) -> int:
         """A slider over a few of its numbers."""
         return int(st.select_slider(label, options, value=self.default, **self._binding, **more))
@@ -254,14 +249,6 @@ class Choice(Parameter[str]):
         chosen = self.draw(widget, label, {"own" if code == own else code: text for code, text in labels.items()},
                            default="own", **more)
         return own if chosen == "own" else chosen
-
-    def select(self, label: str, labels: Mapping[str, str], *, opening: str) -> str:
-        """A select box that shows `opening` until the learner picks one, which then holds on every page."""
-        shown = f"_{self.key}"
-        st.session_state[shown] = st.session_state.get(self.key) or opening
-        st.selectbox(label, list(labels), format_func=labels.__getitem__, key=shown,
-                     on_change=lambda: self.put(st.session_state[shown]))
-        return str(st.session_state[shown])
 
     def toggle(self, label: str, *, on: str) -> None:
         """A toggle between the code `on` and the default, which then holds on every page."""

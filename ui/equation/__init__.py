@@ -95,12 +95,13 @@ def build_payload(
     for rule in rules:
         operation(rule.op)
         rule.check(shapes)
+    packed = [frame.payload() for frame in frames]
     return {
         "v": 1,
         "rev": rev,
         "since": since,
         "seq": seq,
-        "frames": [frame.payload() for frame in frames],
+        "frames": packed,
         "rules": [rule.payload() for rule in rules],
         "decimals": decimals,
         "pin": pin.payload() if pin else None,
@@ -109,7 +110,7 @@ def build_payload(
         "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
         "switches": [switch.payload() for switch in switches],
-        "variants": payloads(variants, frames),
+        "variants": payloads(variants, packed),
         "without": list(without),
         "flipped": flipped,
     }

@@ -18,17 +18,19 @@ _MOST_FLIPS = 64
 
 @dataclass(frozen=True)
 class Switch:
-    """A choice among codes, each with its label, of which `value` is chosen. One of "true" and "false" is a toggle."""
+    """A choice among codes, each with its label, of which `value` is chosen. One of "true" and "false" is a toggle.
+    `titled` is whether its own label is to be read beside it, where the options do not speak for themselves."""
 
     key: str
     label: str
     options: Mapping[str, str]
     value: str
+    titled: bool = False
 
     def payload(self) -> dict[str, Any]:
         """The switch as the browser reads it."""
         return {"key": self.key, "label": self.label, "options": [list(option) for option in self.options.items()],
-                "value": self.value}
+                "value": self.value, "titled": self.titled}
 
 
 @dataclass(frozen=True)
@@ -44,21 +46,23 @@ class Variant:
     wiring: Wiring | None = None
     without: Sequence[str] = ()
 
-    def payload(self, sent: Sequence[Frame]) -> dict[str, Any]:
-        """The variant as the browser reads it: what it shares with the frames `sent` goes by its id."""
+    def payload(self, sent: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The variant as the browser reads it: a frame that it shares with those `sent` (by id) goes by its id."""
+        packed = [frame.payload() for frame in self.frames]
         return {
             "codes": dict(self.codes), "without": list(self.without),
-            "frames": [frame.id if any(frame is one for one in sent) else frame.payload() for frame in self.frames],
+            "frames": [frame["id"] if sent.get(frame["id"]) == frame else frame for frame in packed],
             "rules": [rule.payload() for rule in self.rules], "pin": self.pin.payload() if self.pin else None,
             "edits": dict(self.edits), "wiring": self.wiring.payload() if self.wiring else None}
 
 
-def payloads(variants: Sequence[Variant], sent: Sequence[Frame]) -> list[dict[str, Any]]:
-    """As many variants as there is room for, the first ones first."""
+def payloads(variants: Sequence[Variant], sent: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """As many variants as there is room for, the first ones first; `sent` are the frames of the equation as they go
+    out."""
     kept: list[dict[str, Any]] = []
-    room = LARGEST
+    own, room = {frame["id"]: frame for frame in sent}, LARGEST
     for variant in variants:
-        packed = variant.payload(sent)
+        packed = variant.payload(own)
         room -= len(json.dumps(packed))
         if room < 0:
             break

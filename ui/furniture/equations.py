@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from core.comparison import Comparison
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.bench.parameters import Choice
+from ui.bench.parameters import Choice, Whole
 from ui.bench.parameters import Switch as Toggle
 from ui.equation import Difference, Frame, Pin, Rule, Switch, Variant, Wiring, default_strings, equation
 from ui.equation.views import View
@@ -45,17 +45,19 @@ class Made(NamedTuple):
 
 
 class Control(NamedTuple):
-    """A parameter whose control is a switch of the equation: its label, its codes with theirs, and the code it has."""
+    """A parameter whose control is a switch of the equation: its label, its codes with theirs, the code it has, and
+    whether the label is to be read beside it."""
 
-    parameter: Choice | Toggle
+    parameter: Choice | Toggle | Whole
     label: str
     labels: Mapping[str, str]
     code: str
+    titled: bool = False
 
     @property
     def switch(self) -> Switch:
         """What the equation draws."""
-        return Switch(self.parameter.key, self.label, self.labels, self.code)
+        return Switch(self.parameter.key, self.label, self.labels, self.code, self.titled)
 
 
 def toggle(parameter: Toggle, label: str) -> Control:
@@ -67,6 +69,18 @@ def choice(parameter: Choice, label: str, labels: Mapping[str, str]) -> Control:
     """One of several, the parameter's default among them; like a widget, it takes over what has come in the address,
     and writes what it is."""
     return Control(parameter, label, labels, parameter.kept(labels))
+
+
+def number(parameter: Whole, label: str, numbers: Iterable[int]) -> Control:
+    """One of a few numbers; like a widget, it takes over what has come in the address, and writes what it is. Another
+    number that came stands among them."""
+    value = parameter.kept()
+    return Control(parameter, label, {str(one): str(one) for one in sorted({*numbers, value})}, str(value), titled=True)
+
+
+def standing(parameter: Choice, label: str, labels: Mapping[str, str], code: str) -> Control:
+    """A choice of the whole bench, taken over and written with the others; `code` is the one in effect."""
+    return Control(parameter, label, labels, code)
 
 
 def switched(

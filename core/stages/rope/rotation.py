@@ -44,6 +44,7 @@ def turned(x: Tensor, positions: Sequence[int], how: Rope) -> Tensor:
 
 BASES = (100.0, 1000.0, 10000.0, 100000.0, 500000.0, 1000000.0)  # the paper's is 10000, that of Llama 3 500000
 FARTHEST = 100  # positions by which everything can be moved on, so that the third of four hands is seen to turn
+MOVES = (0, 1, 2, 5, 10, 50, FARTHEST)  # those to choose among
 SAMPLE = 8  # labels of dimensions that are given as a sample
 ELSEWHERE = 10  # positions by which D1 §8.4 moves q and k together
 

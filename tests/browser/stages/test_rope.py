@@ -171,14 +171,15 @@ def test_hands_are_reached_by_keys_and_pinned(page: Page, url: str) -> None:
     expect(hands.nth(3)).to_be_focused()
 
 
-def test_the_slider_turns_every_hand_and_no_score(page: Page, url: str) -> None:
+def test_moving_all_positions_on_turns_every_hand_and_no_score(page: Page, url: str) -> None:
     visit(page, f"{url}/rope?lang=en")
     trace = worked.rope_pairs()
     how = rotation.settings(trace.config)
-    slider = page.locator(".st-key-moved input")
-    slider.focus()
+    moves = page.get_by_role("radiogroup", name="All positions move on by")
+    expect(moves).to_contain_text("All positions move on by")
+    moves.get_by_role("radio", checked=True).focus()
     for moved in (1, 2):
-        slider.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
         wait_for_slice(page, rotation.under(trace, 0, how, moved), Q_ROT)
     expect(page.get_by_text("Moving all positions on by 2 turns every hand")).to_be_visible()
     page.wait_for_url("**moved=2**")

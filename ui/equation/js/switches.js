@@ -93,6 +93,7 @@ function makeChoice(s, one) {
   const group = make("div", "choice");
   group.setAttribute("role", "radiogroup");
   group.dataset.key = one.key;
+  if (one.titled) attr(make("span", "title", group), "aria-hidden", true);
   for (const [code] of one.options) {
     const node = button(group, "", () => flip(s, one.key, code));
     node.setAttribute("role", "radio");
@@ -101,7 +102,7 @@ function makeChoice(s, one) {
   group.onkeydown = (e) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
     if (!by) return;
-    const all = /** @type {HTMLElement[]} */ ([...group.children]), at = all.indexOf(/** @type {any} */ (e.target));
+    const all = radios(group), at = all.indexOf(/** @type {any} */ (e.target));
     const next = all[(at + by + all.length) % all.length];
     e.preventDefault();
     e.stopPropagation();
@@ -110,6 +111,12 @@ function makeChoice(s, one) {
   };
   return group;
 }
+
+/**
+ * @param {HTMLElement} group
+ * @returns {HTMLElement[]}
+ */
+const radios = (group) => [...group.querySelectorAll("button")];
 
 /**
  * @param {HTMLElement} node
@@ -122,8 +129,9 @@ function drawSwitch(node, one) {
     return;
   }
   attr(node, "aria-label", one.label);
-  one.options.forEach(([code, label], k) => {
-    const radio = /** @type {HTMLElement} */ (node.children[k]);
+  if (one.titled) put(node.firstElementChild, one.label);
+  radios(node).forEach((radio, k) => {
+    const [code, label] = one.options[k];
     put(radio, label);
     attr(radio, "aria-checked", code === one.value);
     radio.tabIndex = code === one.value ? 0 : -1;

@@ -173,6 +173,7 @@ export interface SwitchData {
   label: string;
   options: [string, string][];
   value: string;
+  titled: boolean;
 }
 
 /** The equation with other codes. A frame that is the one of the equation as sent is named by its id. */

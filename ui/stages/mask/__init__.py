@@ -13,11 +13,13 @@ from core.check import Check
 from core.questions import Question
 from core.stages import mask
 from core.stages.mask import Overflow
-from ui.bench import Bench, choices
+from ui import sources
+from ui.bench import Bench, MaskChoice, choices
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin
+from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share
-from ui.furniture.equations import Control, Made, choice, switched
+from ui.furniture.equations import Control, Made, choice, standing, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import example_words, i18n
@@ -31,8 +33,9 @@ SHIFT = Whole("shift", mask.SHIFTS[2], low=mask.SHIFTS[0], high=mask.SHIFTS[1], 
 
 @dataclass
 class Mask(Subject):
-    """The mask of a head; `control` says where it is put, `pin` which cell is spoken of."""
+    """The mask of a head; `kind` says which, `control` where it is put, `pin` which cell is spoken of."""
 
+    kind: Control = field(init=False)
     control: Control = field(init=False)
     pin: Pin | None = None
 
@@ -54,17 +57,17 @@ def subject() -> Mask:
 
 
 def controls(shown: Mask) -> None:
-    """Which mask, its number where it takes one, and where it is put: elsewhere than before the softmax nothing is
-    asked."""
+    """The number of the mask where it takes one, which mask, and where it is put: elsewhere than before the softmax
+    nothing is asked."""
     kinds = {kind: example_words.mask(kind) for kind in masks.KINDS}
     counts = {"padding": _("padding tokens at the end"), "both": _("padding tokens at the end"),
               "window": _("keys in the window"), "prefix": _("keys in the prefix")}
     tokens = shown.view.trace["mask"].shape[-1]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        kind = choices.MASK.select(_("Mask"), kinds, opening=shown.bench.mask_kind)
-        counted = choices.count_of(kind)
-        if counted is not None:
-            counted.draw(counts[kind], high=tokens)
+    kind = shown.bench.mask_kind
+    counted = choices.count_of(kind)
+    if counted is not None:
+        counted.draw(counts[kind], high=tokens, width=260)
+    shown.kind = standing(choices.MASK, _("Mask"), kinds, kind)
     shown.control = choice(WHERE, _("Where the mask is put"), {
         "none": _("nowhere"), "before": _("before the softmax"), "after": _("after it"),
         "renormalised": _("after it, renormalised")})
@@ -74,14 +77,20 @@ def controls(shown: Mask) -> None:
 
 def draw(shown: Mask) -> None:
     """S + M and its softmax, or what comes of the mask in another place."""
-    _shown, shown.pin = switched([shown.control], lambda codes: _made(shown, codes[WHERE.key]), key="mask-places",
-                                 bench=shown.bench, resolved=shown.resolved, view=shown.view)
+    _shown, shown.pin = switched(
+        [shown.kind, shown.control], lambda codes: _made(shown, codes[choices.MASK.key], codes[WHERE.key]),
+        key="mask-places", bench=shown.bench, resolved=shown.resolved, view=shown.view)
     prose.tried(shown.where != "before")
 
 
-def _made(shown: Mask, where: str) -> Made:
-    view, asked = shown.view, shown.asked
-    made, rules = frames.masked(view, shown.at, where)
+def _made(shown: Mask, kind: str, where: str) -> Made:
+    bench, view, asked = shown.bench, shown.view, shown.asked
+    if kind != bench.mask_kind:
+        counted = choices.count_of(kind)
+        chosen = MaskChoice(kind, 1 if counted is None else counted.value())
+        view = View(sources.with_mask(view.trace, chosen), layer=view.layer, batch=view.batch, head=view.head,
+                    editable=view.editable)
+    made, rules = frames.masked(view, shown.at._replace(trace=view.trace), where)
     columns = range(made[-1].shape[1])
     return Made(made, rules, view.pin(made[-1], row=1, col=0), [
         (id, asked.row, column) for id in ("mask", "masked", "weights") for column in columns] if asked else [])

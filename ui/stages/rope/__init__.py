@@ -17,7 +17,7 @@ from ui.bench.parameters import MANY, Choice, Decimals, Whole
 from ui.equation import Pin
 from ui.equation.views import View
 from ui.furniture import code, formulas, notices, prose, share
-from ui.furniture.equations import Control, Made, choice, switched
+from ui.furniture.equations import Control, Made, choice, number, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
 from ui.shell import i18n
@@ -40,10 +40,11 @@ LLAMA = "Llama 3"
 @dataclass
 class Rotated(Subject):
     """A layer whose Q and K are turned as `how` says, all positions `moved` on: the view is of that. `control` says
-    which of the two is shown, `positions` are those of the tokens, `pin` is the cell that is spoken of."""
+    which of the two is shown, `shift` how far all are moved, `positions` are those of the tokens, `pin` is the cell
+    that is spoken of."""
 
     control: Control = field(init=False)
-    moved: int = field(init=False)
+    shift: Control = field(init=False)
     how: Rope = field(init=False)
     positions: list[int] = field(init=False)
     pin: Pin | None = None
@@ -52,6 +53,19 @@ class Rotated(Subject):
     def letter(self) -> str:
         """The short name of the one that is shown."""
         return self.control.code
+
+    @property
+    def moved(self) -> int:
+        """By how much all positions are moved on."""
+        return int(self.shift.code)
+
+    def turned(self, moved: int) -> View:
+        """The layer with all positions moved on by so many."""
+        trace = rotation.under(self.resolved.trace, self.bench.layer, self.how, moved)
+        if trace is self.resolved.trace:
+            return View(trace, layer=self.bench.layer, batch=self.bench.batch, head=self.bench.head,
+                        editable=self.resolved.scope is not None)
+        return View(trace, layer=0, batch=self.bench.batch, head=self.bench.head, editable=False)
 
 
 def subject() -> Rotated:
@@ -64,17 +78,15 @@ def controls(shown: Rotated) -> None:
     config, bench = shown.resolved.trace.config, shown.bench
     own = rotation.settings(config)
     shown.control = choice(LETTER, _("Turned"), {name: i18n.symbol(name) for name in "qk"})
+    shown.shift = number(MOVED, _("All positions move on by"), rotation.MOVES)
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
-        shown.moved = MOVED.slider(_("All positions move on by"), width=260)
         bases = {full_value(base): full_value(base) for base in sorted({*rotation.BASES, own.base})}
         base = BASE.draw_own(st.select_slider, _("Base"), bases, own=full_value(own.base), width=200)
         with st.popover(_("More")):
             shown.how = _more(own._replace(base=float(base)), config.head_dim)
         prose.tried(bool(shown.moved) or shown.how != own)
-    trace = rotation.under(shown.resolved.trace, bench.layer, shown.how, shown.moved)
-    if trace is not shown.resolved.trace:
-        shown.view = View(trace, layer=0, batch=bench.batch, head=bench.head, editable=False)
-    shown.positions = rotation.positions_of(trace, bench.batch)
+    shown.view = shown.turned(shown.moved)
+    shown.positions = rotation.positions_of(shown.view.trace, bench.batch)
     shown.exercise = Exercise(
         "rope-question", (bench.source, bench.scope, bench.layer, bench.batch, bench.head, shown.how, shown.moved),
         lambda number: rope.ask(shown.at, number),
@@ -104,15 +116,17 @@ def _more(own: Rope, head_dim: int) -> Rope:
 
 def draw(shown: Rotated) -> None:
     """The rotation; while a question is open, without the angle that it asks for."""
-    made, pin = switched([shown.control], lambda codes: _made(shown, codes[LETTER.key]), key="rope", bench=shown.bench,
-                         resolved=shown.resolved, view=shown.view)
+    made, pin = switched(
+        [shown.control, shown.shift], lambda codes: _made(shown, codes[LETTER.key], int(codes[MOVED.key])), key="rope",
+        bench=shown.bench, resolved=shown.resolved, view=shown.view)
     shown.pin = pin if pin is not None and pin.id == "after" else made.telling
 
 
-def _made(shown: Rotated, letter: str) -> Made:
-    view, asked = shown.view, shown.asked
+def _made(shown: Rotated, letter: str, moved: int) -> Made:
+    view, asked = shown.view if moved == shown.moved else shown.turned(moved), shown.asked
     made, rules = frames.rotated(view, letter)
-    first = next((row for row, position in enumerate(shown.positions) if position), 0)
+    positions = rotation.positions_of(view.trace, view.batch)
+    first = next((row for row, position in enumerate(positions) if position), 0)
     telling = view.pin(made[-1], row=first, col=2)
     hidden: list[tuple[str, int, int]] = []
     if asked:
