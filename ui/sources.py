@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -132,12 +131,12 @@ def example(name: str, ids: tuple[int, ...] | None = None) -> Trace:
     return kept.get(made_from) or kept.put(made_from, own())
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=64)
 def _worked(name: str, ids: tuple[int, ...] | None) -> Trace:
     return EXAMPLES[name]() if ids is None else EXAMPLES[name](ids=ids)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=64)
 def _toy(sizes: ToySizes, seed: int, bias: bool) -> Trace:
     return toy.toy(sizes, seed, bias=bias)
 

@@ -94,7 +94,8 @@ def notices(at: AppTest) -> list[str]:
 
 def matrices(at: AppTest) -> list[Shown]:
     """Every matrix of every equation on the page."""
-    payloads = [json.loads(component.proto.json) for component in at.get("bidi_component")]
+    sent = [json.loads(component.proto.json) for component in at.get("bidi_component")]
+    payloads = [one[0] if isinstance(one, list) else one for one in sent]  # version 0.2.0 sent it by itself
     return [_matrix(frame) for payload in payloads for frame in payload.get("frames", [])]
 
 

@@ -74,7 +74,7 @@ def arrived(**address_parts: str) -> AppTest:
 def payloads(at: AppTest) -> list[dict[str, Any]]:
     """What each equation on the page was sent."""
     sent = [json.loads(found.proto.json) for found in at.get("bidi_component")]
-    return [payload for payload in sent if "frames" in payload]
+    return [one[0] for one in sent if isinstance(one, list)]
 
 
 def values(frame: dict[str, Any]) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from core.toy import LIMITS
 from ui.bench.choices import AT, MADE, SIZES, SOURCE
 from ui.bench.limits import SIZE_LETTERS
 from ui.bench.location import write
-from ui.bench.session import session
+from ui.bench.state import choose
 
 
 def pick(
@@ -55,9 +55,9 @@ def look_at(place: int) -> None:
     st.session_state["_place"] = place
 
 
-def set_toy(sizes: Mapping[str, int]) -> None:
+def set_toy(sizes: Mapping[str, int]) -> NoReturn:
     """Make these sizes (axis letter → size) the toy's, and the toy the source."""
-    session().opening = {SOURCE.key: "toy", **{one.key: sizes[letter] for letter, one in SIZES.items()}}
+    choose({SOURCE.key: "toy", **{one.key: sizes[letter] for letter, one in SIZES.items()}})
 
 
 def fits_toy(sizes: Mapping[str, int]) -> bool:

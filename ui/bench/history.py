@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ui.bench.choices import BIAS, EXAMPLE, MASK, SEED, SIZES, SOURCE, TEXT, TYPED, count_of
 from ui.bench.limits import SIZE_LETTERS
 from ui.bench.location import acted
 from ui.bench.session import Moment, ScopedEdits, session
-from ui.bench.state import Bench
+from ui.bench.state import Bench, choose
 
 MOST = 100  # moments that can be gone back
 
@@ -72,17 +74,17 @@ def _now(bench: Bench) -> Moment:
     return Moment(_copied(held.edits), choices, held.order)
 
 
-def _go_to(moment: Moment) -> None:
+def _go_to(moment: Moment) -> NoReturn:
     session().history.now = moment
     _put(moment)
 
 
-def _put(moment: Moment) -> None:
+def _put(moment: Moment) -> NoReturn:
     held = session()
     acted()
     held.bench.edits, held.bench.order = _copied(moment.edits), moment.order
     held.replaced()
-    held.opening = dict(moment.choices)
+    choose(moment.choices)
 
 
 def _copied(edits: ScopedEdits) -> ScopedEdits:

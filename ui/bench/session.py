@@ -7,11 +7,13 @@ its type with `Session.part`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.trace import Index, Trace
 from core.worked import EXAMPLES, Example
@@ -210,12 +212,20 @@ class Kept:
         return trace
 
 
+_run = threading.local()  # the session of this thread's run
+
+
 def session() -> Session:
-    """The object of this session."""
+    """The object of this session; looked up once in a run, which asks for it some thirty times."""
+    context = get_script_run_ctx(suppress_warning=True)
+    held: tuple[object, Session] | None = getattr(_run, "held", None)
+    if held is not None and held[0] is context and context is not None:
+        return held[1]
     try:
         found: Session = st.session_state[KEY]
     except KeyError:
         found = st.session_state[KEY] = Session()
+    _run.held = context, found
     return found
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+import streamlit as st
 
 from core.live import registry
 from core.toy import ToySizes
@@ -110,9 +113,11 @@ def chosen() -> dict[str, str | int]:
     return {one.key: one.value() for one in declared() if one.saved}
 
 
-def choose(choices: Mapping[str, str | int]) -> None:
-    """Take over sound choices in the next run, before the widgets that show them are drawn."""
+def choose(choices: Mapping[str, str | int]) -> NoReturn:
+    """End this run or callback, and run the whole page with these sound choices, taken over before the widgets that
+    show them are drawn."""
     session().opening = dict(choices)
+    st.rerun()
 
 
 def model_name() -> str:

@@ -68,9 +68,9 @@ def take(file_id: str, raw: bytes) -> None:
         return
     held.file = file_id
     found = from_json(raw)
+    held.notices = ["edits_dropped"] if found.dropped else []
     if found.edits or not found.dropped:
         bench_module.replace_edits(found.edits)
-        bench_module.choose(found.choices)
         held.old = found.old
-    held.notices = ["edits_dropped"] if found.dropped else []
+        bench_module.choose(found.choices)
     st.rerun()

@@ -152,7 +152,7 @@ def equation(
     """
     result = _COMPONENT(
         key=key,
-        data=build_payload(
+        data=[build_payload(  # in a list: every value of a mapping Streamlit would first take for a table
             frames,
             rules,
             decimals=decimals,
@@ -168,7 +168,7 @@ def equation(
             variants=variants,
             without=without,
             flipped=flipped,
-        ),
+        )],
         on_edits_change=on_edits_change or _nothing,
         on_pin_change=on_pin_change or _nothing,
         on_window_change=on_window_change or _nothing,

@@ -24,6 +24,7 @@ from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench
 from ui.bench.limits import DEFAULT_EXAMPLE
+from ui.bench.parts import part
 from ui.bench.session import session
 from ui.equation.views import View
 from ui.furniture import generation_settings, strip
@@ -274,7 +275,7 @@ def fragment(lab: Callable[[], None]) -> None:
     """Draw a page's lab; again and again while the run goes on by itself."""
     run = held().run
     held().ticking = run is not None and run.running
-    st.fragment(lab, run_every=TICK if held().ticking else None)()
+    part("lab", lab, run_every=TICK if held().ticking else None)
 
 
 def tick(shown: Running) -> None:

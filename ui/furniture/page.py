@@ -13,7 +13,7 @@ from core.questions import Question
 from core.stage import At
 from ui import bench as bench_module
 from ui.bench import Bench
-from ui.bench.session import session
+from ui.bench.parts import part
 from ui.equation.views import View
 from ui.furniture import checks, example_chips, header, notices, prose, strip, undoing
 from ui.furniture.exercise import Exercise, held_back
@@ -124,24 +124,16 @@ def show(page: Page[Any]) -> None:
     if page.sizes is None and page.strip is None and page.header is None:
         strip.shape_strip(page.slug, subject.resolved.trace)
     if page.fragment is None:
-        _lab(page)
+        part("lab", _draw, page)
     else:
         page.fragment(lambda: _draw(page))
     for section in page.apart:
-        _apart(page, section)
+        part(f"apart-{section.key}", _apart, page, section)
     header.foot(page.slug, place.built, model)
 
 
-@st.fragment
-def _lab(page: Page[Any]) -> None:
-    _draw(page)
-
-
 def _draw(page: Page[Any]) -> None:
-    """Everything that changes with an edit, a pin or a switch of the page. A choice that stands elsewhere too is taken
-    over at the beginning of a whole run."""
-    if session().opening:
-        st.rerun()
+    """Everything that changes with an edit, a pin or a switch of the page."""
     subject = page.subject()
     own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
     strip_at = st.container() if own_strip is not None else None
@@ -185,7 +177,6 @@ def _below(page: Page[Any], subject: Subject) -> None:
         section.draw(subject)
 
 
-@st.fragment
 def _apart(page: Page[Any], section: Section[Any]) -> None:
     section.draw(page.subject())
     bench_module.finish()

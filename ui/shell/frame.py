@@ -12,7 +12,7 @@ import streamlit as st
 from core.trace import NAMES, Trace
 from ui import bench as bench_module
 from ui import sources
-from ui.bench import Bench, choices
+from ui.bench import Bench, choices, parts
 from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.bench.session import session
 from ui.shell import sidebar
@@ -46,6 +46,7 @@ def set_up(built: Mapping[str, Any], *, slug: str, dropped: Sequence[str]) -> No
     found = [*dropped, *bench_module.check(slug), *held.notices]
     held.notices = []
     held.part(_Place).here = Here(stage(slug), built, found)
+    parts.forget()
     st.html(f"<style>{role_css(':root')}{_AXIS_CSS}{_CSS}</style>")
     with st.sidebar:
         sidebar.draw(stage(slug), bench_here(stage(slug)))

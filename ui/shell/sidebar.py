@@ -14,6 +14,7 @@ from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench, choices
 from ui.bench.limits import DECIMALS, SIZE_LETTERS
+from ui.bench.parts import numbers_changed
 from ui.shell import i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
@@ -37,7 +38,7 @@ def _toy() -> None:
     columns = st.columns(2)
     for place, letter in enumerate(("B", "T", "D", "H", "Hkv", "F", "V", "L")):
         choices.SIZES[letter].draw(_size_label(SIZE_LETTERS[letter], letter), where=columns[place % 2])
-    choices.SEED.draw(_("Seed"))
+    choices.SEED.draw(_("Seed"), on_change=numbers_changed)
 
 
 def _size_label(name: str, letter: str) -> str:
@@ -67,11 +68,12 @@ def _place(extent: Extent, places: Container[str]) -> None:
     for label, place, count in ((_("Layer"), choices.LAYER, extent.layers), (_("Head"), choices.HEAD, extent.heads),
                                 (_("Batch entry"), choices.BATCH, extent.batch)):
         if count > 1 and place.key in places:
-            place.draw(_("{what} (of {count})").format(what=label, count=count), high=count)
+            place.draw(_("{what} (of {count})").format(what=label, count=count), high=count,
+                       on_change=numbers_changed)
 
 
 def _display() -> None:
     st.divider()
     choices.NOTATION.draw(st.selectbox, _("Letters of"), notations(),
                           help=_("The same things under other names, everywhere in the app. The map lists them."))
-    choices.DECIMALS_SHOWN.notch(_("Decimals"), DECIMALS)
+    choices.DECIMALS_SHOWN.notch(_("Decimals"), DECIMALS, on_change=numbers_changed)

@@ -207,7 +207,7 @@ function draw(call) {
  * @param {State} s
  * @param {Mounted} call
  */
-function show(s, { data, setStateValue }) {
+function show(s, { data: [data], setStateValue }) {
   s.send = setStateValue;
   s.sent = data;
   takeFlips(s, data);

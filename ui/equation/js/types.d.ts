@@ -394,7 +394,7 @@ export interface State {
 
 /** What Streamlit gives a component. */
 export interface Mounted {
-  data: Data;
+  data: [Data];
   parentElement: HTMLElement & { host?: HTMLElement; activeElement?: Element };
   setStateValue(name: string, value: unknown): void;
 }
