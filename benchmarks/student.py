@@ -84,12 +84,12 @@ class Student:
     def equation(self) -> str:
         """The key of the first equation on the page."""
         return next(key for key, shown in self.elements.items()
-                    if shown.element.WhichOneof("type") == "bidi_component" and "frames" in self.sent(key))
+                    if shown.element.WhichOneof("type") == "bidi_component" and self.sent(key))
 
     def sent(self, key: str) -> dict[str, Any]:
-        """What the equation with that key was sent."""
-        found: dict[str, Any] = json.loads(self.elements[key].element.bidi_component.json)
-        return found
+        """What the equation with that key was sent; nothing for another component."""
+        sent: Any = json.loads(self.elements[key].element.bidi_component.json)
+        return dict(sent[0]) if isinstance(sent, list) else {}
 
     async def edit(self, key: str, number: float, turn: int) -> float:
         """Type a number into the first cell of the first frame that can be edited, as the equation reports it."""
