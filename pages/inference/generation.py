@@ -20,7 +20,7 @@ def has_tensors(shown: Step) -> bool:
 PAGE = Page(
     "generation", generation.subject, generation.draw, controls=generation.controls, formula=generation.formula,
     predict=generation.predict, look_for=generation.look_for, checks=generation.checks, complete=has_step,
-    strip=generation_run.step_strip, fragment=generation_run.fragment, tail=generation_run.tick, sections=(
+    shapes=generation_run.step_shapes, fragment=generation_run.fragment, tail=generation_run.tick, sections=(
         Section("why", N_("Why this token"), sections.why),
         Section("carried", N_("Why K and V are kept, and Q is not"), sections.carried, when=has_tensors),
         Section("table", N_("All steps in numbers"), sections.table),

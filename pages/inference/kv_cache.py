@@ -14,7 +14,7 @@ def has_rows(shown: Cached) -> bool:
 
 PAGE = Page(
     "kv_cache", kv_cache.subject, kv_cache.draw, controls=kv_cache.controls, formula=kv_cache.formula,
-    predict=kv_cache.predict, look_for=kv_cache.look_for, complete=has_rows, strip=generation_run.step_strip,
+    predict=kv_cache.predict, look_for=kv_cache.look_for, complete=has_rows, shapes=generation_run.step_shapes,
     fragment=generation_run.fragment, tail=kv_cache.check, sections=(
         Section("append", N_("Where each row comes from"), kv_cache.appended),
         Section("wrong", N_("Common mistakes"), kv_cache.mistakes, waits=True),

@@ -83,7 +83,7 @@ def projection_frames(trace: Trace, letter: str, layer: int = 0) -> list[Shown]:
 def visit(page: Page, address: str) -> Page:
     """Open an address and wait until its page stands: the first equation, on the home page the map, all is drawn."""
     page.goto(address)
-    page.locator("[role=gridcell]" if "/scores" in address else ".strip, .st-key-map .made").first.wait_for()
+    page.locator("[role=gridcell]" if "/scores" in address else ".stages, .st-key-map .made").first.wait_for()
     settled(page)
     return page
 

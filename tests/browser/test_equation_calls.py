@@ -26,7 +26,7 @@ CALLS = """async ([program, mount, sent, order, late]) => {
     parentElement.innerHTML = "<div class='equation'></div>";
     const component = await load(mount, turn), ends = [];
     if (!late) await load(program, turn);
-    for (const k of order) ends.push([k, component.default({ data: sent[k], parentElement, setStateValue() {} })]);
+    for (const k of order) ends.push([k, component.default({ data: [sent[k]], parentElement, setStateValue() {} })]);
     if (late) await load(program, turn);
     for (const [k, end] of ends) if (k !== sent.length - 1) (await end)();
     return [...parentElement.querySelectorAll("[role=grid]")].map((grid) =>
@@ -65,7 +65,7 @@ LEFT = """async ([program, mount, sent]) => {
     const [gone, stays] = [...document.body.children].map((host) => host.attachShadow({ mode: "open" }));
     for (const parentElement of [gone, stays]) parentElement.innerHTML = "<div class='equation'></div>";
     const component = await load(mount);
-    for (const parentElement of [gone, stays]) component.default({ data: sent, parentElement, setStateValue() {} });
+    for (const parentElement of [gone, stays]) component.default({ data: [sent], parentElement, setStateValue() {} });
     gone.host.remove();
     await load(program);
     return [gone, stays].map((parentElement) => parentElement.querySelectorAll("[role=gridcell]").length);

@@ -61,7 +61,7 @@ def test_on_a_phone_in_the_dark_nothing_scrolls_sideways_and_axe_finds_nothing_s
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_live_model_s_wide_tensors_fit_a_phone(open_page: Callable[..., Page], url: str, slug: str) -> None:
     page = visit(open_page(viewport=PHONE), f"{url}/{slug}?lang=en&source=live&text=A+small+red+fox.")
-    expect(page.locator(".strip").first).to_contain_text("576")
+    expect(page.locator(".shapes").first).to_contain_text("576")
     settled(page)
     assert sideways(page) == [0, 0, 0]
     assert serious(page) == []

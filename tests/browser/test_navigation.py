@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
@@ -149,3 +150,27 @@ def test_the_steps_of_a_run_are_kept_by_a_reload_and_are_one_step_of_the_history
 def choose_page(page: Page, title: str) -> None:
     """Follow a link of the menu."""
     page.locator("[data-testid=stSidebarNavLink]").get_by_text(title, exact=True).click()
+
+
+def test_a_stage_s_name_changes_the_page_in_place_and_opens_the_same_bench_in_a_new_tab(page: Page, url: str) -> None:
+    visit(page, f"{url}/scores?lang=en&v=3&mask=window&reach=3")
+    stage = page.locator(".stages a", has_text="Mixing")
+    stage.hover()
+    with page.context.expect_page() as opened:
+        stage.click(modifiers=["Control"])
+    assert {"lang=en", "mask=window", "reach=3"} <= set(opened.value.url.partition("?")[2].split("&"))
+    assert "/mixing" in opened.value.url
+    opened.value.close()
+    expect_page(page, "scores")
+    stage.click()
+    expect_page(page, "mixing")
+    expect(page.locator(".stages [aria-current=page]")).to_have_text("Mixing")
+    assert page.evaluate("window.sameDocument") is True
+    expect(page).to_have_url(re.compile("mask=window"))
+
+
+def test_on_a_phone_the_lit_stage_is_in_view(open_page: Callable[..., Page], url: str) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    for slug in ("tokens", "heads", "cost"):
+        page.goto(f"{url}/{slug}?lang=en&v=3")
+        expect(page.locator(".stages [aria-current=page]")).to_be_in_viewport(ratio=1)

@@ -77,6 +77,7 @@ def test_fifty_openings_of_a_link_show_the_step_that_it_names(open_page: Callabl
         page = open_page()
         page.goto(link)
         expect(page.locator(f"[data-name='blocks.{LAYER - 1}.scores']").first).to_be_visible()
+        expect(page.locator(".st-key-run-step button")).to_be_enabled()  # the run goes on by itself until it is there
         settled(page)
         cells = page.evaluate(CELLS)
         wrong = [cell for cell in cells if differs(trace, *cell)]

@@ -77,6 +77,7 @@ def test_what_is_taken_is_on_screen_within_two_frames_and_stays_when_the_answer_
     visit(page, f"{url}/{slug}?lang=en&v=3")
     settled(page)
     for code in codes:
+        expect(page.locator(f"[data-key='{key}']")).to_be_visible()
         before = page.evaluate(TAKEN, [key, None])
         late.delay = delay
         shown = page.evaluate(TAKEN, [key, code])
@@ -85,6 +86,7 @@ def test_what_is_taken_is_on_screen_within_two_frames_and_stays_when_the_answer_
         late.end()
         expect(page).to_have_url(re.compile(f"{key}={code}"))
         settled(page)
+        expect(page.locator(f"[data-key='{key}']")).to_be_visible()
         assert page.evaluate(TAKEN, [key, None]) == shown
 
 

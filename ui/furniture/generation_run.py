@@ -27,7 +27,7 @@ from ui.bench.limits import DEFAULT_EXAMPLE
 from ui.bench.parts import part
 from ui.bench.session import session
 from ui.equation.views import View
-from ui.furniture import generation_settings, strip
+from ui.furniture import generation_settings, stepper
 from ui.furniture.generation_settings import Settings, chosen
 from ui.furniture.page import Subject
 from ui.shell import errors, i18n
@@ -333,7 +333,7 @@ def few(step: GenerationStep) -> str:
     return "" if queries == keys else str(queries)
 
 
-def step_strip(slug: str, shown: Running) -> None:
+def step_shapes(slug: str, shown: Running) -> None:
     """The main line with the sizes of the step looked at; in a step that reads one token, T is one on most of it."""
     run, place = shown.run, shown.place
     sizes = dict(run.prompt.decoder.config.sizes) | {"B": run.prompt.ids.shape[0], "T": run.prompt.ids.shape[1]}
@@ -342,7 +342,7 @@ def step_strip(slug: str, shown: Running) -> None:
         step = run.steps[place]
         sizes["T"] = step.shapes["k"][2]
         rows = few(step)
-    strip.shape_strip(slug, sizes, rows=rows)
+    stepper.shapes(slug, sizes, rows=rows)
 
 
 def text(run: Run, place: int | None, batch: int) -> None:

@@ -18,7 +18,8 @@ _PRESENTER_CSS = (Path(__file__).parent / "presenter.css").read_text("utf-8")
 
 
 def page_header(slug: str, built: Mapping[str, Any], model: ModelConfig) -> None:
-    """Title, the question that the page answers, and the pages before and after it on the way through that model."""
+    """Title, the question that the page answers, the pages before and after it on the way through that model, and the
+    answer in words."""
     here, before_after = stage(slug), way(slug, built, model)
     with st.container(horizontal=True, vertical_alignment="center", key="page-header"):
         st.header(_(here.title), anchor=False)
@@ -31,6 +32,8 @@ def page_header(slug: str, built: Mapping[str, Any], model: ModelConfig) -> None
                              help=_("Key: {key}").format(key=key))
         presenter_switch()
         navigation.listen(slug)
+    with st.container(key="lead"):
+        st.markdown(_(here.lead))
 
 
 def foot(slug: str, built: Mapping[str, Any], model: ModelConfig) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.check import Check
 from core.questions import Question
@@ -15,7 +16,7 @@ from ui import bench as bench_module
 from ui.bench import Bench
 from ui.bench.parts import part
 from ui.equation.views import View
-from ui.furniture import checks, example_chips, header, notices, prose, strip, undoing
+from ui.furniture import checks, example_chips, header, notices, prose, stepper, undoing
 from ui.furniture.exercise import Exercise, held_back
 from ui.furniture.sections import folded
 from ui.shell import frame
@@ -84,7 +85,7 @@ class Page(Generic[S]):
     `look_for` (sentences), `sections`, `checks`, and `tail`, when the address has been written. Where `complete`
     says no, there is nothing to ask and to say, and only the equation, the checks and the tail are drawn.
 
-    `sizes` are those of the strip where they are not the trace's; `strip` draws it where they do not say all. A page
+    `sizes` are those told above where they are not the trace's; `shapes` tells them where they do not say all. A page
     that shows no number of the trace says nothing of `edits` and offers no `examples`. `fragment` runs the interactive
     part, by default as one fragment; `apart` are sections with controls of their own, each a fragment, below it.
     """
@@ -101,7 +102,7 @@ class Page(Generic[S]):
     tail: Callable[[S], None] | None = None
     complete: Callable[[S], bool] | None = None
     sizes: Callable[[S], Any] | None = None
-    strip: Callable[[str, S], None] | None = None
+    shapes: Callable[[str, S], None] | None = None
     header: Callable[[], None] | None = None
     fragment: Callable[[Callable[[], None]], None] | None = None
     apart: Sequence[Section[S]] = ()
@@ -117,34 +118,39 @@ def show(page: Page[Any]) -> None:
     subject = page.subject()
     place = frame.here()
     model = subject.resolved.trace.config
+    shapes_at = None
+    if page.header is None:
+        with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
+            stepper.stages(page.slug, place.built, model)
+            shapes_at = st.container(width="content", key="shapes")
     (page.header or (lambda: header.page_header(page.slug, place.built, model)))()
     notices.notices(subject.resolved, place.dropped, words=page.examples)
     if page.examples:
         example_chips.chips(frame.here().stage, subject.bench, subject.resolved)
-    if page.sizes is None and page.strip is None and page.header is None:
-        strip.shape_strip(page.slug, subject.resolved.trace)
+    if shapes_at is not None and page.sizes is None and page.shapes is None:
+        with shapes_at:
+            stepper.shapes(page.slug, subject.resolved.trace)
     if page.fragment is None:
-        part("lab", _draw, page)
+        part("lab", _draw, page, shapes_at)
     else:
-        page.fragment(lambda: _draw(page))
+        page.fragment(lambda: _draw(page, shapes_at))
     for section in page.apart:
         part(f"apart-{section.key}", _apart, page, section)
     header.foot(page.slug, place.built, model)
 
 
-def _draw(page: Page[Any]) -> None:
-    """Everything that changes with an edit, a pin or a switch of the page."""
+def _draw(page: Page[Any], shapes_at: DeltaGenerator | None) -> None:
+    """Everything that changes with an edit, a pin or a switch of the page; the shapes, where they do, `shapes_at`."""
     subject = page.subject()
-    own_strip = page.strip or (_of_sizes(page) if page.sizes else None)
-    strip_at = st.container() if own_strip is not None else None
+    own_shapes = page.shapes or (_of_sizes(page) if page.sizes else None)
     formula_at = st.container() if page.formula is not None and page.fragment is None else None
     if page.controls is not None:
         page.controls(subject)
     if page.formula is not None and page.fragment is not None:
         formula_at = st.container()  # its height changes as a run goes on, whose buttons must stay where they are
-    if strip_at is not None and own_strip is not None:
-        with strip_at:
-            own_strip(page.slug, subject)
+    if shapes_at is not None and own_shapes is not None:
+        with shapes_at:
+            own_shapes(page.slug, subject)
     page.equation(subject)
     if formula_at is not None and page.formula is not None:
         with formula_at:
@@ -159,7 +165,7 @@ def _draw(page: Page[Any]) -> None:
 
 
 def _of_sizes(page: Page[Any]) -> Callable[[str, Any], None]:
-    return lambda slug, subject: strip.shape_strip(slug, page.sizes(subject) if page.sizes else {})
+    return lambda slug, subject: stepper.shapes(slug, page.sizes(subject) if page.sizes else {})
 
 
 def _below(page: Page[Any], subject: Subject) -> None:

@@ -58,12 +58,54 @@ function keepHistoryShort() {
   };
 }
 
+// A plain click on a stage's name is one on the menu's link to that page, which keeps the session; any other opens the
+// link itself, which then holds what the address holds.
+function linkTo(slug) {
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(
+    "[data-testid=stSidebarNavLink], [data-testid=stPageLink] a",
+  ));
+  return [...links].find((link) => new URL(link.href, location.href).pathname.split("/").at(-1) === slug);
+}
+
+/** @param {Event} event */
+function stageOf(event) {
+  return /** @type {HTMLAnchorElement?} */ (/** @type {Element} */ (event.target).closest?.(".stages a"));
+}
+
+function onStage(event) {
+  const link = stageOf(event), { altKey, ctrlKey, metaKey, shiftKey } = event;
+  if (!link) return;
+  const own = linkTo(new URL(link.href).pathname.split("/").at(-1));
+  if (!own || altKey || ctrlKey || metaKey || shiftKey) return;
+  event.preventDefault();
+  own.click();
+}
+
+function onReach(event) {
+  const link = stageOf(event);
+  if (link) link.search = location.search;
+}
+
+const REACHES = ["pointerover", "focusin"];
+
+// On a line that is too long for the screen the lit stage is in view.
+let lit;
+
+function showStage() {
+  const now = /** @type {HTMLElement?} */ (document.querySelector(".stages [aria-current=page]"));
+  if (!now || now === lit) return;
+  lit = now;
+  const line = now.closest("ol");
+  line.scrollLeft = now.offsetLeft - line.offsetLeft - (line.clientWidth - now.offsetWidth) / 2;
+}
+
 // A formula or a table that is too wide for its place scrolls there, and not every browser lets keys reach such a place.
 const WIDE = "[class*=st-key-formula] .stMarkdown, [data-testid=stMarkdownContainer] table";
 const SOON = 200;
 let waiting;
 
 function reachSoon() {
+  showStage();
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(WIDE))) {
@@ -85,6 +127,8 @@ export default function ({ data }) {
   keepHistoryShort();
   document.addEventListener("keydown", onKey); // the same function: added once, however often this runs
   document.addEventListener("keydown", onUndo);
+  document.addEventListener("click", onStage);
+  for (const kind of REACHES) document.addEventListener(kind, onReach);
   document.querySelector("[data-testid=stSidebarNavLink][aria-current=page]")?.scrollIntoView({ block: "nearest" });
   for (const key of Object.keys(KEYS)) linkOf(key)?.setAttribute("aria-keyshortcuts", `Alt+${key}`);
   changes.observe(document.body, { childList: true, subtree: true });
@@ -93,6 +137,8 @@ export default function ({ data }) {
   return () => {
     document.removeEventListener("keydown", onKey);
     document.removeEventListener("keydown", onUndo);
+    document.removeEventListener("click", onStage);
+    for (const kind of REACHES) document.removeEventListener(kind, onReach);
     globalThis.removeEventListener("resize", reachSoon);
     changes.disconnect();
   };

@@ -166,7 +166,7 @@ def test_each_mistake_shows_its_own_difference(page: Page, url: str) -> None:
 def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
     visit(page, f"{url}/{address}&lang=en")
     if "live" in address:
-        expect(page.locator(".strip .sizes")).to_contain_text("D=576")
+        expect(page.locator(".shapes .sizes")).to_contain_text("D=576")
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
     settled(page)
     assert overhang(page) <= 0

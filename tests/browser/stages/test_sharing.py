@@ -101,7 +101,7 @@ def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page
         expect(page.locator(".head.of-kv")).to_have_count(count)
         expect(page.locator(".wiring-notes div").first).to_have_text(kind)
         expect(page.locator(".wiring-notes")).to_contain_text(size)
-        expect(page.locator(".strip .sizes")).to_contain_text(f"Hkv={count}")
+        expect(page.locator(".shapes .sizes")).to_contain_text(f"Hkv={count}")
         found = shared.share(GROUPED, 0, count)
         expect(page.locator("[data-name='product'] [role=gridcell]")).to_have_text(
             [format_number(float(value), 3) for value in found.trace["blocks.0.context"].flatten()])
@@ -112,7 +112,7 @@ def test_the_switch_moves_picture_digits_bytes_and_strip_without_a_new_page(page
 def test_the_dock_covers_no_number_in_the_first_view(page: Page, url: str, address: str) -> None:
     visit(page, f"{url}/sharing?{address}&lang=en")
     if "live" in address:
-        expect(page.locator(".strip .sizes")).to_contain_text("D=576")
+        expect(page.locator(".shapes .sizes")).to_contain_text("D=576")
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
     settled(page)
     assert overhang(page) <= 0

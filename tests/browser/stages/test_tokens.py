@@ -186,7 +186,7 @@ def test_the_strip_follows_the_text_and_the_unknown_has_no_row(page: Page, url: 
     text = "the cat sees a zebra"
     page.goto(f"{url}/tokens?lang=en&sample={quote(text)}")
     settled(page)
-    expect(page.locator(".strip .sizes")).to_contain_text(f"T={len(text.split())}")
+    expect(page.locator(".shapes .sizes")).to_contain_text(f"T={len(text.split())}")
     vocab = len(worked.BLOCK_VOCABULARY)
     expect(page.locator("[data-testid=stMain]")).to_contain_text(
         f"has {vocab} rows, for ids up to {vocab - 1}: there is none for the id {vocab}")

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from core import shapes
-from ui.furniture.strip import axis_html
+from ui.furniture.stepper import axis_html
 from ui.shell import i18n
 from ui.shell.i18n import N_, _
 from ui.shell.syllabus import stage
