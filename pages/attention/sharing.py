@@ -8,8 +8,8 @@ PAGE = Page(
     "sharing", sharing.subject, sharing.draw, controls=sharing.controls, formula=sharing.formula,
     predict=sharing.predict, look_for=sharing.look_for, checks=sharing.checks, sizes=sharing.sizes, sections=(
         Section("weights", N_("One K does not make heads equal: their weights"), sharing.weights),
-        Section("choices", N_("Every number of KV heads on this input"), sharing.choices),
-        Section("sizes", N_("The document's model with many, few and one KV head"), sharing.document_sizes),
+        Section("choices", N_("All possible numbers of KV heads on this input"), sharing.choices),
+        Section("sizes", N_("The document's model as MHA, GQA and MQA"), sharing.document_sizes),
         Section("wrong", N_("Common mistake: the wrong order of copies"), sharing.mistakes),
         Section("code", N_("PyTorch"), sharing.program),
         Section("share", N_("Share and save"), sharing.save),

@@ -44,8 +44,8 @@ def test_what_is_not_a_finite_number_is_refused_with_a_message(page: Page, bench
         page.keyboard.press("Delete")
         page.keyboard.insert_text(typed)
         page.keyboard.press("Enter")
-        message = f"“{typed}” is not a finite number. Q[1,1] stays 1."
-        expect(page.get_by_role("alert").filter(has_text="finite")).to_have_text(message)
+        message = f"“{typed}” cannot be used as a value; type an ordinary number. Q[1,1] stays 1."
+        expect(page.get_by_role("alert").filter(has_text="ordinary")).to_have_text(message)
         expect(cell(page, "Q", 1, 1)).to_have_text("1")
     page.wait_for_timeout(120)
     assert said(page)["edits"] == {}
@@ -170,10 +170,11 @@ def test_an_edit_cuts_only_the_link_of_its_own_cell(page: Page, bench_url: str) 
     struck = page.locator(".sign.struck")
     assert struck.count() == 1
     assert struck.evaluate("n => getComputedStyle(n, '::after').borderLeftStyle") == "solid"
-    assert "edited cells do not follow" in page.locator(".frame:has([data-name='blocks.0.scores']) .below").inner_text()
+    below = page.locator(".frame:has([data-name='blocks.0.scores']) .below").inner_text()
+    assert "cells you set are no longer computed" in below
     cell(page, "QKᵀ", 2, 3).hover()
     assert main_line(page) == "QKᵀ[2,3] = 5"
-    assert "does not follow" in notes(page)
+    assert "no longer follows" in notes(page)
     assert (glowing(page, "lit"), glowing(page, "feeds")) == (set(), {"S row 2 column 3"})
     cell(page, "S", 2, 3).hover()
     assert main_line(page) == f"S[2,3] = 5 ÷ {SQRT2} = 3.536"
@@ -191,7 +192,7 @@ def test_an_edit_cuts_only_the_link_of_its_own_cell(page: Page, bench_url: str) 
     page.mouse.move(5, 700)
     page.get_by_role("button", name="Next").click()  # stepping goes on, from the pinned cell
     assert main_line(page) == "QKᵀ[2,3] = 5"
-    assert "does not follow" in notes(page)
+    assert "no longer follows" in notes(page)
     page.get_by_role("button", name="Next").click()
     assert main_line(page) == "QKᵀ[2,2] = 0×1 + 1×1 = 1"
 
@@ -200,7 +201,7 @@ def test_an_edit_is_known_in_a_frame_that_can_only_be_read(page: Page, bench_url
     load(page, bench_url, "projection")  # Q[1,2] was set to 7
     cell(page, "Q", 1, 2).click()
     assert main_line(page) == "Q[1,2] = 7"
-    assert "does not follow" in notes(page)
+    assert "no longer follows" in notes(page)
     expect(page.get_by_role("button", name="Take the edit back")).to_be_hidden()
     cell(page, "Q", 3, 2).hover()
     assert main_line(page) == "Q[3,2] = 1×2 + 1×1 = 3"

@@ -13,7 +13,7 @@ from ui.shell.numbers import format_number
 def check_line(check: Check | None) -> None:
     """What the numbers were compared with, and the largest difference."""
     if check is None:
-        st.caption(_("Check: an edit stands in between, so there is nothing to compare with."))
+        st.caption(_("Check: nothing can be compared here, because a number was edited on the way."))
         return
     name = i18n.symbol(check.name)
     compared = {

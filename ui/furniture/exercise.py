@@ -16,7 +16,7 @@ _LONGEST_ANSWER = 32
 
 def held_back() -> None:
     """Said where the right numbers would stand, while a question is open."""
-    st.caption(_("Answer or skip the question first: the right numbers stand here."))
+    st.caption(_("Answer or skip the question first: this part shows the right numbers."))
 
 
 class Exercise:

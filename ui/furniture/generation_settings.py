@@ -57,7 +57,7 @@ def controls(*, live: bool) -> None:
         help=_("How many tokens of the prompt are read in one pass; zero means all, up to {limit} at once.").format(
             limit=MAX_TRACE_TOKENS))
     CACHE.draw(_("Use the cache"), help=_(
-        "Without it every step reads the whole text again: the same tokens, later."))
+        "Without the cache every step reads the whole text again: it chooses the same tokens, only later."))
     left, right = st.columns(2)
     TEMPERATURE.draw(_("Temperature"), step=0.1, where=left, help=_("At zero the likeliest token is taken."))
     TOP_K.draw(_("Top-k"), where=right, help=_("Zero keeps all tokens."))

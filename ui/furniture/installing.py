@@ -40,7 +40,7 @@ def offer(missing: ModelMissing) -> None:
         st.button(_("Install the live model") if failure is None else _("Try the installation again"),
                   on_click=_start, key="install")
         st.button(_("Look again"), on_click=sources.loader().forget, key="try-again",
-                  help=_("After it was installed in another way."))
+                  help=_("Press this after you have installed it in another way."))
         st.caption(_("What you see below are the last good numbers."))
     with st.expander(_("The same in a terminal, in the app's folder")):
         st.code(missing.command, language=None, wrap_lines=True)

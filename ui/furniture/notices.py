@@ -50,7 +50,7 @@ def notices(resolved: sources.Resolved, dropped: Iterable[str] = (), *, words: b
     if resolved.unfit:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(_("These edits do not fit the present sizes and wait until they do: {edits}").format(
-                edits=", ".join(f"`{edit}`" for edit in resolved.unfit)))
+                edits=i18n.listed(f"`{edit}`" for edit in resolved.unfit)))
             st.button(_("Discard all edits of this source"), on_click=bench_module.discard_edits,
                       args=(resolved.scope,))
 
@@ -78,7 +78,7 @@ def _loading() -> None:
         "room": _("waiting until another model has made room"),
         "read": _("reading the file"), "wait": _("waiting for another process that prepares it"),
         "dequantise": _("unpacking the weights into float32"),
-        "write": _("keeping them for next time"), "map": _("mapping the weights"),
+        "write": _("keeping the weights for next time"), "map": _("mapping the weights into memory"),
     }
     name = sources.loader().name
     text = _("{model} is on its way: {stage}, {seconds} s. The numbers below are still the last ones.").format(

@@ -25,7 +25,7 @@ def choice(pictures: Mapping[str, np.ndarray], view: View, key: str, place: tupl
     """Draw thumbnails and return which is chosen, from 0; at another `place` it is the head on the bench."""
     names = list(pictures)
     own = f"h{view.head + 1}"
-    return thumbnails(pictures, label=_("Weights, head by head"), role="weight", key=f"{key}-{place}",
+    return thumbnails(pictures, label=_("Attention weights, head by head"), role="weight", key=f"{key}-{place}",
                       chosen=names.index(own) if own in names else 0)
 
 

@@ -33,7 +33,8 @@ def explain(error: errors.WorkbenchError) -> str:
     for kind, words in _WORDS.items():
         if isinstance(error, kind):
             return words(error)
-    return _("Something in the computation does not fit together. The last good numbers stay on screen.")
+    return _("Something in the computation does not fit together. The last good numbers stay on screen; undo the last "
+             "change, or choose other sizes.")
 
 
 def _size(field: str) -> str:
@@ -49,7 +50,7 @@ def _indivisible(error: Any) -> str:
              "would {by} = {divisors}.")
     return text.format(
         field=_size(error.field), value=error.value, by=_size(error.by), divisor=error.divisor, fits=fits,
-        divisors=", ".join(str(n) for n in error.divisors))
+        divisors=i18n.listed(str(n) for n in error.divisors))
 
 
 def _out_of_range(error: Any) -> str:
@@ -70,15 +71,16 @@ def _install_failed(error: Any) -> str:
                     "and try again."),
         "hash": _("What was fetched is not the file that this app expects, so it was not installed. A proxy or mirror "
                   "may have changed it or cut it short: try again, or set another index for pip."),
-        "space": _("The disk has no room for it. Free some and try again."),
+        "space": _("The disk has no room for the package. Free some space and try again."),
         "read_only": _("This Python environment cannot be written to. Use the command below with the rights to do so, "
                        "or start the app with make run, which makes an environment of its own."),
         "managed": _("The operating system manages this Python and lets nothing be installed into it. Start the app "
                      "with make run, which makes an environment of its own."),
         "no_pip": _("This Python has no pip. Run `python -m ensurepip` with it and try again."),
-        "timeout": _("It took too long and was ended. Try again, or use the command below, which has no time limit."),
-        "stopped": _("It was stopped; nothing was installed."),
-        "unseen": _("It was installed, but where this running server does not look. Start the server anew."),
+        "timeout": _("The installation took too long and was ended. Try again, or use the command below, which has no "
+                     "time limit."),
+        "stopped": _("The installation was stopped; nothing was installed."),
+        "unseen": _("The package was installed, but where this running server does not look. Start the server anew."),
         "other": _("pip ended with an error; its last lines say more. Set that right and try again."),
     }[error.why]
 
@@ -100,7 +102,7 @@ def _not_covered(error: Any) -> str:
 
 def _unknown_option(error: Any) -> str:
     return _("{field} is set to `{value}`, which is not possible here. Possible: {known}.").format(
-        field=error.field, value=error.value, known=", ".join(str(option) for option in error.known))
+        field=error.field, value=error.value, known=i18n.listed(str(option) for option in error.known))
 
 
 def _code(value: object) -> str:
@@ -111,7 +113,7 @@ def _code(value: object) -> str:
 
 def _several(names: Sequence[object]) -> str:
     """The first of some names, and an ellipsis for the rest."""
-    return ", ".join(map(_code, names[:_MOST_NAMES])) + ("" if len(names) <= _MOST_NAMES else " …")
+    return i18n.listed(map(_code, names[:_MOST_NAMES])) + ("" if len(names) <= _MOST_NAMES else " …")
 
 
 def _gigabytes(count: int) -> str:
@@ -119,8 +121,8 @@ def _gigabytes(count: int) -> str:
 
 
 def _unknown_model(error: Any) -> str:
-    return _("There is no model called {name} here. These are: {known}.").format(
-        name=_code(error.name), known=", ".join(map(_code, error.known)))
+    return _("There is no model called {name} here. Choose one of these: {known}.").format(
+        name=_code(error.name), known=i18n.listed(map(_code, error.known)))
 
 
 def _invalid(error: Any) -> str:
@@ -142,17 +144,19 @@ def _pickles(error: Any) -> str:
 
 
 def _architecture(error: Any) -> str:
-    text = _("{file} holds a model of the kind {kind}, which this app does not compute. Supported: {supported}.")
+    text = _("{file} holds a model of the kind {kind}, which this app does not compute. Choose one of these kinds: "
+             "{supported}.")
     if error.why:
-        text = _("{file} holds a model of the kind {kind} with a part that this app does not compute ({part}). "
-                 "Supported without it: {supported}.")
+        text = _("{file} holds a model of the kind {kind} with a part that this app does not compute ({part}). Choose "
+                 "a model without that part, of one of these kinds: {supported}.")
     return text.format(file=_code(error.path.name), kind=_code(error.architecture), part=_(error.why),
-                       supported=", ".join(error.supported))
+                       supported=i18n.listed(error.supported))
 
 
 def _tokenizer(error: Any) -> str:
-    return _("The tokenizer in {file} is of the kind {kind}, which this app does not read. Supported: {supported}."
-             ).format(file=_code(error.path.name), kind=_code(error.kind), supported=", ".join(error.supported))
+    return _("The tokenizer in {file} is of the kind {kind}, which this app does not read. Choose one of these kinds: "
+             "{supported}."
+             ).format(file=_code(error.path.name), kind=_code(error.kind), supported=i18n.listed(error.supported))
 
 
 def _sizes_invalid(error: Any) -> str:
@@ -161,7 +165,7 @@ def _sizes_invalid(error: Any) -> str:
 
 
 def _too_large(error: Any) -> str:
-    text = _("{file} needs {size}; at most {limit} are read.")
+    text = _("{file} needs {size}; this app reads at most {limit}.")
     if error.variable:
         text += " " + _("Whoever runs this app can set another limit with the environment variable {variable}.")
     return text.format(file=_code(error.path.name), size=_gigabytes(error.size), limit=_gigabytes(error.limit),
@@ -169,17 +173,20 @@ def _too_large(error: Any) -> str:
 
 
 def _tensors_missing(error: Any) -> str:
-    return _("{file} lacks {count} of the tensors that its configuration asks for: {names}.").format(
+    return _("{file} lacks {count} of the tensors that its configuration asks for: {names}. Check that the file is "
+             "complete and that configuration and weights belong to the same model.").format(
         file=_code(error.path.name), count=len(error.names), names=_several(error.names))
 
 
 def _tensors_unexpected(error: Any) -> str:
-    return _("{file} holds {count} tensors for which its configuration has no place: {names}.").format(
+    return _("{file} holds {count} tensors for which its configuration has no place: {names}. Check that configuration "
+             "and weights belong to the same model.").format(
         file=_code(error.path.name), count=len(error.names), names=_several(error.names))
 
 
 def _misshapen(error: Any) -> str:
-    return _("The tensor {name} in {file} has the shape {found}; its configuration asks for {needed}.").format(
+    return _("The tensor {name} in {file} has the shape {found}; its configuration asks for {needed}. Check that "
+             "configuration and weights belong to the same model.").format(
         name=_code(error.name), file=_code(error.path.name), found=_shape(error.found), needed=_shape(error.needed))
 
 
@@ -188,23 +195,27 @@ def _shape(sizes: Sequence[int]) -> str:
 
 
 def _tensor_type(error: Any) -> str:
-    return _("The numbers of the tensor {name} in {file} are stored as {kind}. Read are: {supported}.").format(
+    return _("The numbers of the tensor {name} in {file} are stored as {kind}, which this app does not read. Convert "
+             "them to one of these: {supported}.").format(
         name=_code(error.name), file=_code(error.path.name), kind=_code(error.kind),
-        supported=", ".join(error.supported))
+        supported=i18n.listed(error.supported))
 
 
 def _not_finite(error: Any) -> str:
-    return _("The tensor {name} in {file} contains NaN or infinity; nothing can be computed with it.").format(
+    return _("The tensor {name} in {file} contains NaN or infinity; nothing can be computed with it. Copy the file "
+             "again, or choose another checkpoint.").format(
         name=_code(error.name), file=_code(error.path.name))
 
 
 def _vocabulary(error: Any) -> str:
     return _("The tokenizer in {file} has the token id {token}, but the embedding has only {vocab} rows. They do not "
-             "belong together.").format(file=_code(error.path.name), token=error.token, vocab=error.vocab)
+             "belong together: use the tokenizer and the weights of the same model.").format(
+                 file=_code(error.path.name), token=error.token, vocab=error.vocab)
 
 
 def _chat_refused(error: Any) -> str:
-    return _("The model's chat template does not take this conversation. It says: {why}").format(why=_code(error.why))
+    return _("The model's chat template does not take this conversation. The template "
+             "says: {why}").format(why=_code(error.why))
 
 
 def _not_json(error: Any) -> str:
@@ -215,8 +226,8 @@ def _not_json(error: Any) -> str:
 
 
 def _unsupported(error: Any) -> str:
-    return _("A model of the kind {kind} cannot be used here. Supported: {supported}.").format(
-        kind=_code(error.model_type or "?"), supported=", ".join(error.supported))
+    return _("This app cannot use a model of the kind {kind}. Choose one of these kinds: {supported}.").format(
+        kind=_code(error.model_type or "?"), supported=i18n.listed(error.supported))
 
 
 _WORDS: dict[type[errors.WorkbenchError], Callable[[Any], str]] = {

@@ -121,9 +121,10 @@ def _sights(shown: Order) -> None:
     rows = sight_rows(shown.view, reorder.sights(shown.found.order, "causal"))
     if not rows:
         return
-    prose.table([_("token"), _("lost sight of"), _("gained sight of")], rows)
+    prose.table([_("token"), _("can no longer read"), _("can now read")], rows)
     if len(rows) == MOST_SIGHTS:
-        st.caption(_("The first {count} tokens whose sight changed.").format(count=len(rows)))
+        st.caption(_("The table shows the first {count} of the tokens that read other tokens "
+                     "than before.").format(count=len(rows)))
 
 
 def formula(shown: Order) -> None:
@@ -145,15 +146,15 @@ def look_for(shown: Order) -> list[str]:
     view, found, decimals = shown.view, shown.found, shown.bench.decimals
     sentences = [_("Row i of P picks the token that now stands in place i: P·X holds the same rows in another order.")]
     if found.contents.shape[-1] > WIDE:
-        sentences.append(_("P is written as a list here: for each row the column of its only one. All else in P is "
-                           "zero."))
+        sentences.append(_("P is written as a list here: for each row of P, the column in which it has its one. All "
+                           "other numbers of P are zero."))
     if shown.asked:
         return sentences
     difference = format_difference(found.difference)
     if found.equivariant and (shown.mask, shown.positions) == ("none", "none"):
         sentences += [
-            _("Both sides agree, largest difference {difference}: a token's query meets the same keys as before, only "
-              "written in another order, and a sum has none.").format(difference=difference),
+            _("Both sides agree, largest difference {difference}. A token's query meets the same keys as before, only "
+              "in another order, and the order does not change a sum.").format(difference=difference),
             _("That is equivariance: outputs move with their tokens. It is not invariance: row by row Attn(P·X) and "
               "Attn(X) differ by up to {unmoved}.").format(unmoved=format_number(found.unmoved, decimals)),
             _("So without mask and positions attention cannot tell who stands before whom. Switch one of them on."),
@@ -166,23 +167,23 @@ def look_for(shown: Order) -> list[str]:
         sentences.append(_("The two sides differ by up to {difference}. Outputs that changed: {rows}.").format(
             difference=format_number(found.difference, decimals), rows=rows))
     if shown.mask == "causal":
-        sentences.append(_("A causal mask belongs to places, not to tokens: who moves forward loses sight of those it "
-                           "passes, and they gain sight of it. Under a mask alone a model can learn order, but only "
-                           "by what is hidden."))
+        sentences.append(_("The causal mask depends on places, not on tokens: a token that moves forward can no longer "
+                           "read the tokens it passes, and they can now read it. With a mask alone a model can learn "
+                           "order, but its only clue is what is hidden."))
     if shown.positions in ("learned", "sinusoidal"):
-        sentences.append(_("Each place adds its own row to whichever token stands there, so another order gives other "
-                           "rows, not the same rows in another order."))
+        sentences.append(_("Each place adds its own row to whichever token stands there. In another order other rows "
+                           "are added to the tokens, so the result is more than the same rows in another order."))
     if shown.positions == "rope":
         sentences.append(_("RoPE turns queries and keys by their places: other distances, other scores, though X is "
                            "untouched."))
     if view.trace.attention_input(view.layer).endswith("norm1"):
-        sentences.append(_("Attn is the layer's attention with the norm before it; X is what the tokens are before "
-                           "anything says where they stand."))
+        sentences.append(_("Attn is the layer's attention with the norm before it; X holds the vectors of the tokens "
+                           "before any position is added."))
     if shown.resolved.source == "live":
         sentences.append(_("This is a real layer of the model. It was trained with a causal mask and RoPE; taking both "
                            "away shows what attention by itself can see."))
     if shown.resolved.source == "worked" and shown.bench.example == "word_order":
-        sentences.append(_("The three words are the document's; the numbers are ours."))
+        sentences.append(_("The three words are the document's; the numbers are this app's own."))
     return sentences
 
 
@@ -203,21 +204,21 @@ def predict(shown: Order) -> None:
     shown.exercise.draw(ask, reveal, {
         "inverse": _("That reads the order the other way round: it says which token came to the place where this one "
                      "was."),
-        "from_zero": _("That counts rows from zero."),
+        "from_zero": _("That counts the rows from zero; they count from one."),
     })
 
 
 def mistakes(shown: Order) -> None:
     """What Attn(PX) is taken for, beside what it is."""
-    labels = {"invariant": _("Nothing moves"), "inverse": _("Pᵀ in place of P")}
+    labels = {"invariant": _("Expecting no change"), "inverse": _("Pᵀ in place of P")}
     kind = MISTAKE.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = order.MISTAKES[kind](shown.at, **shown.setting)
     _compared(shown.view, shown.found, result, shown.window, key="order-mistake", bench=shown.bench)
     explained = {
         "invariant": _("That attention cannot see the order does not mean that its output stays as it was: the rows "
                        "move with their tokens."),
-        "inverse": _("P and its transpose undo each other. Read the wrong way round, the order gives each output to "
-                     "another token; where two tokens merely change places, nobody notices."),
+        "inverse": _("P and Pᵀ undo each other. If the order is read the wrong way round, each output goes to another "
+                     "token; where two tokens merely change places, both ways are the same, and nobody notices."),
     }
     st.markdown(explained[kind] + " " + _("Largest difference: {value}.").format(
         value=format_number(result.largest(shown.view.batch, 0), shown.bench.decimals)))

@@ -152,7 +152,7 @@ def test_of_a_wide_x_p_is_a_list_and_all_of_it_is_in_the_first_view(page: Page, 
         value = format_number(float(found.expected[0, row, 1]), 3)
         assert seen["main"] == f"P·Attn(X)[{row + 1},2] = Attn(X)[{place + 1},2] = {value}"
         assert {tuple(at) for at in seen["lit"]} == {("permutation", row, 0), ("attention", place, 1)}
-        assert f"row {place + 1} of Attn(X) comes to row {row + 1}" in seen["notes"]
+        assert f"row {place + 1} of Attn(X) moves to row {row + 1}" in seen["notes"]
         back = next(cell for cell in said if cell["at"] == ["attention", place, 1])
         assert {tuple(at) for at in back["feeds"]} == {("expected", row, 1), ("difference", row, 1)}
     assert overhang(page) <= 0

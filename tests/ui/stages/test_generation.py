@@ -124,7 +124,7 @@ def test_a_mistake_says_what_becomes_of_the_next_token(slip: str, place: int) ->
     step = steps_of(worked.block())[place - 1]
     assert step.trace is not None
     if slip == "restarted" and worked.block().config.positions == "none":
-        assert "so here nothing changes" in everything(at)
+        assert "so nothing changes here" in everything(at)
         return
     found = mistakes.consequence(At(step.trace), slip)
     right, wrong = (f"`{worked.BLOCK_VOCABULARY[token]}`" for token in (found.right, found.wrong))

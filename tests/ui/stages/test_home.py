@@ -98,10 +98,11 @@ def test_a_wrong_config_is_explained_and_changes_nothing(text: str) -> None:
 
 def test_equal_numbers_are_pointed_out_and_only_where_there_are_any() -> None:
     at = arrived()
-    sentence = next(m.value for m in at.markdown if m.value.startswith("[2,2,4,4]"))
+    sentence = next(m.value for m in at.markdown if "have the shape [2,2,4,4]" in m.value)
+    assert "because H = Hkv = 2, T = Dh = 4." in sentence
     assert all(name in sentence for name in ("Q AV [B,H,T,Dh]", "K V [B,Hkv,T,Dh]", "Kᵀ [B,Hkv,Dh,T]", "S A [B,H,T,T]"))
     field(at, "T").set_value(5).run()
-    assert not any("different meaning" in m.value for m in at.markdown)
+    assert not any("mean different things" in m.value for m in at.markdown)
 
 
 def test_the_paragraph_has_the_current_sizes() -> None:

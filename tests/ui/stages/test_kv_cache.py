@@ -24,7 +24,7 @@ def test_the_rows_that_a_cache_has_room_for_have_a_letter_of_their_own() -> None
     for notation, letter, axis in (("d0", "T_max", "T"), ("d1", "S_max", "S"), ("hf", "kv_len_max", "seq_len")):
         at = opened(CACHE, lang="en", example="block", notation=notation)
         assert {frame["rows"]["letter"] for frame in payloads(at)[0]["frames"]} == {letter}
-        assert f"Rows that memory is taken for: `{letter}` = 8. Rows written: `{axis}` = 5." in everything(at)
+        assert f"reserved for is `{letter}` = 8; the number written so far is `{axis}` = 5." in everything(at)
 
 
 def test_rows_that_are_not_written_yet_are_blank_and_bytes_are_equal() -> None:

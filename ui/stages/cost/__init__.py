@@ -43,7 +43,7 @@ def controls(shown: Costs) -> None:
 
 
 def _workload(resolved: Resolved) -> Workload:
-    models = {**model_sizes.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("what is on the bench")}
+    models = {**model_sizes.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("the current model")}
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):
@@ -52,18 +52,19 @@ def _workload(resolved: Resolved) -> Workload:
                                        args=(own,))
         tokens = choices.TOKENS.draw(f"{axis('T')} · {words['T']}", width=130)
         batch = choices.TEXTS.notch(f"{axis('B')} · {words['B']}", ledger.BATCHES, width=190)
-        kind = choices.SHARING.draw(st.segmented_control, _("Heads of K and V"), sharing, required=True)
+        kind = choices.SHARING.draw(st.segmented_control, _("Sharing of KV heads"), sharing, required=True)
         weights = choices.WEIGHTS.draw(
-            st.selectbox, _("Weights in"), {name: name for name in cost.STORED}, width=120)
-        cache = choices.CACHE.draw(st.selectbox, _("Cache in"), {name: name for name in cost.CACHED}, width=120)
+            st.selectbox, _("Weight type"), {name: name for name in cost.STORED}, width=120)
+        cache = choices.CACHE.draw(st.selectbox, _("Cache type"), {name: name for name in cost.CACHED}, width=120)
     if model == own == "llama-2-7b":
         st.caption(_("This page opens with a model of real size, as the costs of a small one say little. What you look "
-                     "at elsewhere stays; choose “what is on the bench” for its own costs."))
+                     "at elsewhere stays; choose “the current model” for its own costs."))
     try:
         config = _config(model, resolved)
     except WorkbenchError as problem:
         st.error(errors.explain(problem))
-        st.caption(_("The sizes of the map do not fit together; below stands the model that this page opens with."))
+        st.caption(_("The sizes on the map contradict one another and make no model, so you see the model that this "
+                     "page opens with. Change the sizes on the map, or choose another model above."))
         config = OPENING.config
     return Workload(ledger.shared(config, kind), batch, tokens, weights, cache)
 
@@ -93,9 +94,10 @@ def draw(shown: Costs) -> None:
         _formula(shown.load, shown.part)
     with table_at:
         tables.ledger_table(shown.lines, shown.part)
-    st.caption(_("FLOP: an addition or a multiplication, two for each pair of a matrix product. Bytes: what must be "
-                 "moved at least, weights once for the whole batch. Left out: norms, softmax, RoPE and activations, "
-                 "which grow with T·D only.") + " " + prose.units_note())
+    st.caption(_("FLOP: an addition or a multiplication; a matrix product takes one of each for every pair of numbers "
+                 "that it multiplies. Bytes: what must be moved at least; the weights are read once for the whole "
+                 "batch. Norms, softmax, RoPE and activation functions are left out: they take far less arithmetic "
+                 "than the products.") + " " + prose.units_note())
     shown.device = _roof(shown.load)
     prose.look_for(_look_for(shown))
     _growth(shown)
@@ -112,7 +114,7 @@ def _formula(load: Workload, part: str) -> None:
 
 def _roof(load: Workload) -> Device:
     """The roofline of a chosen device, with this workload on it; returns the device."""
-    st.subheader(_("Arithmetic or memory: which one is waited for?"), anchor=False)
+    st.subheader(_("Is the time spent on arithmetic or on memory?"), anchor=False)
     found = measured.measurement().result
     known = {**DEVICES, **({"here": found.ceilings} if found else {})}
     names = {code: device.name if code != "here" else _("this machine, measured") for code, device in known.items()}
@@ -147,13 +149,14 @@ def _look_for(shown: Costs) -> list[str]:
     load, device, found = shown.load, shown.device, shown.facts
     decode, alone, prefill, parts, counts = found.decode, found.alone, found.prefill, found.shares, found.parameters
     sentences = [
-        _("A decode step does {intensity} FLOP for each byte it moves; from {ridge} on this device would be busy "
-          "computing. Its units therefore work {share} of the time, and memory is waited for.").format(
+        _("While this device moves one byte it could do {ridge} FLOP, but a decode step does only {intensity} FLOP for "
+          "each byte it moves. The computing units therefore work {share} of the time and wait for data in "
+          "the rest.").format(
               intensity=quantity(decode.intensity), ridge=quantity(decode.ridge),
               share=percent(decode.compute_seconds / decode.seconds))
         if decode.bound == "memory" else
-        _("With {batch} texts at once a decode step does {intensity} FLOP for each byte, more than the {ridge} from "
-          "which on this device is busy computing.").format(
+        _("With {batch} texts at once a decode step does {intensity} FLOP for each byte it moves, more than the "
+          "{ridge} FLOP that this device can do in that time: arithmetic is the limit, not memory.").format(
               batch=load.batch, intensity=quantity(decode.intensity), ridge=quantity(decode.ridge)),
         _("The prefill reads the same weights once for {rows} tokens: {intensity} FLOP for each byte.").format(
             rows=f"{load.batch * load.tokens:,}", intensity=quantity(prefill.intensity)),
@@ -170,9 +173,10 @@ def _look_for(shown: Costs) -> list[str]:
                                   alone=quantity(alone.seconds, "s")))
     first = found.first_bound
     sentences.append(
-        _("At this length no batch leaves the slope: every text brings a cache of its own, which only it reads.")
+        _("Larger batches do not help at this length: every text reads a cache of its own, so memory remains the limit "
+          "of a decode step.")
         if first is None else
-        _("From B = {first} on a decode step of this length is bound by arithmetic.").format(first=first))
+        _("From B = {first} on, a decode step of this length is bound by arithmetic.").format(first=first))
     if not found.fits:
         sentences.append(_("Weights and cache take {held}; this device has {memory}, so it cannot hold them.").format(
             held=quantity(found.held, "B"), memory=quantity(device.memory, "B")))
@@ -199,16 +203,16 @@ def _predict(exercise: Exercise) -> None:
     names = tables.growth_names()
 
     def ask(question: Question) -> str:
-        return _("With twice as many tokens, how many times as much is this? {what}. Its line shows ? until you "
-                 "answer.").format(what=names[question.of])
+        return _("How many times as much is this with twice as many tokens: {what}? Its line shows ? until "
+                 "you answer.").format(what=names[question.of])
 
     def reveal(question: Question) -> str:
         return _("{what}: times {factor}.").format(what=names[question.of], factor=quantity(question.answer))
 
     exercise.draw(ask, reveal, {
         "square": _("Only what pairs every token with every token grows with the square; this does not."),
-        "linear": _("That would be so for what each token brings once. Does it?"),
-        "constant": _("That would be so for what does not depend on the length. Does it?"),
+        "linear": _("That would be right if every token added the same amount. Is that so here?"),
+        "constant": _("That would be right for what does not depend on the length. Does this depend on it?"),
     })
 
 

@@ -20,14 +20,15 @@ def crossover(shown: Costs) -> None:
     tables.shares_table({tokens: ledger.shares(load, tokens) for tokens in lengths}, load.tokens)
     found = ledger.crossover(load.config)
     if found is None:
-        st.markdown(_("This model has no feed-forward network, so there is nothing to overtake."))
+        st.markdown(_("This model has no feed-forward network, so attention has nothing to overtake."))
         return
     matrices = r"4\,T^2\,H\,D_h \ge 2\,m\,T\,D\,F \iff T \ge \frac{m\,D\,F}{2\,H\,D_h}"
     with st.container(key="formula-crossover"):
         st.markdown(f"$\\displaystyle {in_latex(matrices)}$")
-    st.markdown(_("With m matrices in the feed-forward network. Here that is T = {tokens}: below it the feed-forward "
-                  "network takes more of the arithmetic, above it QKᵀ and AV do. The T·T of attention is what grows "
-                  "fastest, not what is largest at every length.").format(tokens=f"{found:,}"))
+    st.markdown(_("Here m is the number of matrices in the feed-forward network. For this model the formula gives T = "
+                  "{tokens}: below it the feed-forward network takes more of the arithmetic, above it QKᵀ and AV do. "
+                  "The T·T of attention is what grows fastest, not what is largest at "
+                  "every length.").format(tokens=f"{found:,}"))
 
 
 def sharing(shown: Costs) -> None:
@@ -43,8 +44,9 @@ def sharing(shown: Costs) -> None:
                      quantity(step.intensity), quantity(step.seconds, "s")])
     tables.rows_table(["", _("parameters of the projections"), _("KV cache"), _("FLOP for each byte"),
                       _("least time of a decode step")], rows, _("MHA, GQA and MQA beside each other"))
-    st.caption(_("Fewer heads of K and V change neither QKᵀ nor AV: every query head still meets every token. What "
-                 "shrinks is the two matrices WK and WV, and what is kept and read."))
+    st.caption(_("With fewer KV heads QKᵀ and AV take as much arithmetic as before: every query head is still "
+                 "multiplied with every token. Only WK and WV, and the K and V that are kept and read, "
+                 "become smaller."))
 
 
 def fused(shown: Costs) -> None:
@@ -56,9 +58,10 @@ def fused(shown: Costs) -> None:
     tables.rows_table(["", _("Q, K, V and AV"), _("S, written and read"), _("A, written and read"), _("all layers")], [
         [name, *(quantity(moved[part], "B") for part in ("operands", "scores", "weights", "total"))]
         for name, moved in both.items()], _("Bytes that attention moves in a prefill"))
-    st.markdown(_("A fused kernel takes Q, K and V tile by tile, keeps each tile's scores on the chip, and corrects "
-                  "the softmax of a row as its next keys come. The T×T matrices are never written, but every pair of "
-                  "tokens is still multiplied: the FLOPs stay, the bytes go. The result is the same up to rounding:"))
+    st.markdown(_("A fused kernel reads Q, K and V tile by tile, keeps the scores of each tile on the chip, and "
+                  "corrects the softmax of a row when its next keys arrive. The T×T matrices are never written, but "
+                  "every pair of tokens is still multiplied: the FLOPs stay the same, and fewer bytes are moved. The "
+                  "result is the same up to rounding:"))
     checks.check_line(shown.resolved.trace.check(shown.bench.layer))
 
 
@@ -67,8 +70,9 @@ def savings(shown: Costs) -> None:
     load, device = shown.load, shown.device
     tables.rows_table(["", _("reduces"), _("here"), _("still to be looked at")],
                      tables.savings_rows(ledger.savings(load)), _("What each optimisation reduces"))
-    st.caption(_("Compared here: a step without a cache and with it; MHA and GQA; scores written and not; all tokens "
-                 "and a window of them; the weights as chosen and in four bits; one text and {count}, for each token."
+    st.caption(_("The rows compare a step without the cache and with it; MHA and GQA; scores written to memory and not "
+                 "written; all tokens and a window of them; the weights in the chosen type and in four bits; one text "
+                 "and {count} at once, for each token."
                  ).format(count=ledger.BATCHED))
     st.markdown(_("“Faster” means nothing by itself. A figure of speed names the hardware, the shapes, the types and "
                   "the precision that the result keeps; here that is: {device}, B = {batch}, T = {tokens}, weights in "
@@ -94,12 +98,12 @@ def mistakes(shown: Costs) -> None:
         [what, quantity(found.right, found.unit), quantity(found.wrong, found.unit),
          f"×{found.wrong / found.right:.3g}"]], labels[kind])
     st.markdown({
-        "arithmetic": _("FLOPs divided by the device's peak give the time only where arithmetic is what is waited for. "
-                        "A decode step waits for its bytes."),
+        "arithmetic": _("FLOPs divided by the device's peak give the time only where arithmetic is the limit. Memory "
+                        "is usually the limit of a decode step: its time then depends on the bytes it moves."),
         "per_text": _("The weights are the same for all texts of a batch and are read once. With one text there is no "
-                      "difference; move B."),
+                      "difference; choose a larger B."),
         "lookup": _("The embedding holds many parameters, but a token picks one row of it: nothing is multiplied. Only "
-                    "if the same table is the head as well is it multiplied there."),
-        "training": _("Six FLOPs for each parameter and token is the rule for training: two forward and four for the "
-                      "gradients. Reading a prompt has no backward pass."),
+                    "if the same table also serves as the vocabulary head is it multiplied there."),
+        "training": _("Six FLOPs for each parameter and token is the rule for training: two for the forward pass and "
+                      "four for the gradients. Reading a prompt has no backward pass, only the forward one."),
     }[kind])

@@ -75,8 +75,7 @@ def formula(shown: Embedded) -> None:
 
 def _acts(on: ActsOn) -> str:
     return {
-        "nothing": _("Nothing tells the rows apart by their place: the same token gives the same X wherever it "
-                     "stands."),
+        "nothing": _("No position is added: the same token gives the same row of X wherever it stands."),
         "rows": _("P[pos] depends on the place alone, E[ids] on the token alone; X is their sum, and its shape stays "
                   "what it was."),
         "queries and keys": _("RoPE adds nothing here: X is E[ids]. The place comes in later, when the rows of Q and K "

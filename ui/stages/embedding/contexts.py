@@ -45,8 +45,8 @@ def _two_sentences(bench: Bench, resolved: Resolved) -> None:
         return
     pairs = rows.shared(resolved.trace, other)
     if not pairs:
-        st.info(_("The two sentences share no token. A token counts with its space: try a word from the middle of the "
-                  "first."))
+        st.info(_("The two sentences share no token. The space before a word belongs to its token: try a word from the "
+                  "middle of the first."))
         return
     labels = {str(token): f"{resolved.trace.tokens[place]} · {token}" for token, (place, _at) in pairs.items()}
     chosen = WORD.draw(st.selectbox, _("Token in both"), labels, default=next(iter(labels)))
@@ -71,12 +71,12 @@ def _likeness(bench: Bench, one: Trace, other: Trace, places: tuple[int, int]) -
                     config={"displayModeBar": False}, key="likeness",
                     alt=_("The cosine of the two hidden states after each block: one at the start, then below it."))
     sentence = (_("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
-                  "of E: cosine {start}. The very same tokens stand before both, so after {layers} blocks it is {end}: "
-                  "what comes after a token a causal model has not read when it gets there.")
+                  "of E: cosine {start}. The very same tokens stand before both, so after {layers} blocks the cosine "
+                  "is {end}: at a token, a causal model has read nothing that comes after it.")
                 if found.same_before else
                 _("Token {one} of the first sentence and token {other} of the second have the same id and the same row "
-                  "of E: cosine {start}. After {layers} blocks, in which each has read what stands before it and "
-                  "nothing after, it is {end}. The id and the row did not change; the hidden state did."))
+                  "of E: cosine {start}. After {layers} blocks, in which each token has read what stands before it and "
+                  "nothing after it, the cosine is {end}. The id and the row did not change; the hidden state did."))
     st.markdown(sentence.format(
         one=places[0] + 1, other=places[1] + 1, layers=one.config.layers,
         start=format_number(found.cosines[0], bench.decimals), end=format_number(found.cosines[-1], bench.decimals)))
@@ -90,7 +90,7 @@ def outside(table: Tensor, bench: Bench) -> None:
     refused, silent = _("refused"), _("accepted")
     row = ", ".join(format_number(value, bench.decimals) for value in (found.numpy_row or ())[:_SHOWN])
     prose.table(
-        [_("who"), _("what happens"), _("in its words, or the row it gives")],
+        [_("who"), _("what happens"), _("its error, or the row it gives")],
         [[_("this app"), silent if found.error is None else refused, f"`{found.error}`" if found.error else ""],
          ["torch", silent if found.torch_error is None else refused,
           f"`{found.torch_error}`" if found.torch_error else ""],
@@ -98,9 +98,9 @@ def outside(table: Tensor, bench: Bench) -> None:
     if found.error is None:
         st.caption(_("This id has a row, so all three agree."))
     elif found.numpy_row is not None:
-        st.markdown(_("NumPy counts a negative number from the end and gives the row of id {wrapped} without a word. "
-                      "Such an id comes from a padding value or a wrong offset, and the error would surface far from "
-                      "its cause.").format(wrapped=vocab + token))
+        st.markdown(_("NumPy counts a negative number from the end and gives the row of id {wrapped} without a "
+                      "warning. Such an id comes from a padding value or a wrong offset, and the error would surface "
+                      "far from its cause.").format(wrapped=vocab + token))
     else:
         st.markdown(_("Ids run from zero: the last row of {symbol} has id {last}.").format(
             symbol=i18n.symbol("embedding"), last=vocab - 1))

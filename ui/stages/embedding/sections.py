@@ -54,8 +54,8 @@ def repeats(shown: Embedded) -> None:
     st.markdown(text.format(places=i18n.listed(str(place + 1) for _batch, place in entry.places), id=entry.id))
     if view.trace.config.width % 2 == 0:
         moved = rows.repeats(ids, rows.place(looked, "sinusoidal").total)[0]
-        st.markdown(_("With sinusoidal positions added they differ.") if not moved.equal else
-                    _("Sinusoidal positions leave them equal."))
+        st.markdown(_("With sinusoidal positions added, these rows differ.") if not moved.equal else
+                    _("With sinusoidal positions added, these rows are still equal."))
 
 
 def positions(shown: Embedded) -> None:

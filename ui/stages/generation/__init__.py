@@ -141,7 +141,7 @@ def _chosen(shown: Step) -> str:
     """What comes of the last row of a step: the token, and whether a step follows that reads it."""
     run, token = shown.run, shown.step.token
     if token is None or shown.place is None:
-        return _("No token is chosen yet: the prompt goes on.")
+        return _("No token is chosen yet, because the prompt is not read to its end.")
     said = (_("Only the last row leads to the next token: {token}. The run ends with it, so no step reads it any more.")
             if run.ends_with(shown.place) else
             _("Only the last row leads to the next token: {token}. It is read in the next step."))
@@ -166,7 +166,7 @@ def predict(shown: Step) -> None:
             return _("QKᵀ[{row},{column}] = {value}.").format(
                 row=question.row + 1, column=question.column + 1,
                 value=format_number(question.score, shown.bench.decimals))
-        return _("It is {count}.").format(count=f"{int(question.answer):,}")
+        return _("The answer is {count}.").format(count=f"{int(question.answer):,}")
 
     shown.exercise.draw(ask, reveal, {
         "scaled": _("That is S: you already divided by √Dh. QKᵀ is the sum before the division."),

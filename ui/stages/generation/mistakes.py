@@ -18,20 +18,21 @@ def mistake(shown: Running) -> None:
     """Choose a mistake and see what it does to the weights of the head on screen and to the next token."""
     bench, view, run, at = shown.bench, shown.view, shown.run, shown.at
     if not cache_frames.fresh(view):
-        st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses it."))
+        st.caption(_("These mistakes show once rows come from the cache. Look at a later step of a run that uses the "
+                     "cache."))
         return
     labels = {"aligned_start": _("Causal mask aligned at the start"), "restarted": _("Positions begin at zero again")}
     kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     result = mistakes.wrong_weights(at, kind=kind)
     explained = {
-        "aligned_start": _("A causal mask made for Tq queries and Tk keys from the upper left corner lets the new row "
-                           "read the first key only, as if it stood at the start. It stands at the end: aligned there, "
-                           "query i may read all keys up to Tk − Tq + i."),
+        "aligned_start": _("If a causal mask for Tq queries and Tk keys is aligned at the upper left corner, the new "
+                           "row can read only the first key, as if it stood at the start. It stands at the end: with "
+                           "the mask aligned there, query i may read all keys up to Tk − Tq + i."),
         "restarted": _("The new token stands behind the cached ones. If a step counts its positions from zero again, "
                        "its row gets the position of the first token, and all distances to the cached keys are wrong."),
     }
     if kind == "restarted" and view.trace.config.positions == "none":
-        st.markdown(explained[kind] + " " + _("This model has no positions, so here nothing changes."))
+        st.markdown(explained[kind] + " " + _("This model has no positions, so nothing changes here."))
         return
     equations.beside(view, result, view.name("weights"), key="generation-mistake", bench=bench, batch=view.batch,
                      head=view.head)

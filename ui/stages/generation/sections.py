@@ -36,7 +36,7 @@ def why(shown: Running) -> None:
     chosen = found.top[[one.token for one in found.top].index(token)]
     if greedy:
         st.markdown(_("At temperature zero nothing is drawn: {token} has the largest logit and is taken. The model "
-                      "itself gives it {plain}.").format(token=f"`{run.prompt.label(token)}`",
+                      "itself gives it the probability {plain}.").format(token=f"`{run.prompt.label(token)}`",
                                                   plain=format_number(chosen.plain, bench.decimals)))
         return
     st.markdown(_("Of all tokens {kept} are left after the settings. u = {u} falls into the part of {token}, from "
@@ -72,8 +72,8 @@ def compare(shown: Running) -> None:
         st.caption(_("This piece of the prompt chooses no token; only the last one does."))
         return
     if not run.settings.cache:
-        st.caption(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
-                     "start over."))
+        st.caption(_("This run was made without a cache, so there is nothing to see. Switch the cache on in the "
+                     "settings and start over."))
         return
     small = run.prompt.source != "live"
     if not small and place not in run.compared and not st.button(
@@ -89,10 +89,10 @@ def compare(shown: Running) -> None:
     if found.difference:
         st.caption(_("The same sums in another order round differently in the last digits."))
     if not step.cached:
-        st.caption(_("This step read no row from the cache, so both did the same work, and the times differ by "
+        st.caption(_("This step read no row from the cache. So both ways did the same work, and their times differ by "
                      "chance."))
     elif found.cached_seconds >= found.uncached_seconds:
-        st.caption(_("Here the cache does not pay. It spares {flops} by the formula, and with {count} tokens and "
+        st.caption(_("Here the cache does not pay. By the formula it saves {flops}, and with {count} tokens and "
                      "{parameters} parameters that is too little for the clock: what every pass takes, long or short, "
                      "outweighs it.").format(
                          flops=numbers.quantity(decoding.spared(run.prompt.decoder, step), "FLOP"),
@@ -107,14 +107,15 @@ def carried(shown: Running) -> None:
               _("yes, as a part of {symbol}").format(symbol=i18n.symbol(one.read_as)) if one.read_as else _("no")]
              for one in decoding.carried(view.trace, view.layer)]
     prose.table([_("tensor of this step"), _("shape"), _("read by the next step")], lines)
-    st.markdown(_("The next token asks with a query of its own. It asks the K of every token before it and reads "
-                  "their V, so both are read again in each step; an old query was only ever needed for the row of its "
-                  "own token."))
+    st.markdown(_("The next token comes with a query of its own. It is multiplied with the K of every token before it "
+                  "and reads their V, so both are read again in each step; an old query was only ever needed for the "
+                  "row of its own token."))
     following = run.steps[place + 1].trace if place + 1 < len(run.steps) else None
     if following is not None and view.name("k_all") in view.trace:
-        st.caption(_("Check: K and V that step {step} read from the cache, against those that this step left. Largest "
-                     "difference: {difference}.").format(step=place + 2, difference=numbers.format_difference(
-                         decoding.left_for_next(view.trace, following, view.layer))))
+        st.caption(_("Check: the K and V that step {step} read from the cache, against those that this step left "
+                     "there. Largest difference: {difference}.").format(
+                         step=place + 2, difference=numbers.format_difference(
+                             decoding.left_for_next(view.trace, following, view.layer))))
 
 
 def phases(shown: Running) -> None:

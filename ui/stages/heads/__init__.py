@@ -123,11 +123,12 @@ def look_for(shown: Heads) -> list[str]:
         _("Nothing is computed here, numbers only change their place."),
         _("The reshape cuts each row and moves nothing. The transpose brings all rows of one head together, so that "
           "each head has a matrix of its own, one row for each token."),
-        _("Each query now has {maps} distributions over the keys, one from each head; one head of width {width} would "
-          "give it one.").format(maps=facts.maps, width=width),
+        _("Each query now has {maps} distributions over the keys, one from each head; a single head of width {width} "
+          "would give it only one.").format(maps=facts.maps, width=width),
     ]
     if facts.furthest is not None:
-        sentences.append(_("The weights of heads {one} and {other} differ most here, by up to {apart}.").format(
+        sentences.append(_("The attention weights of heads {one} and {other} differ most here, by up "
+                           "to {apart}.").format(
             one=facts.furthest[0] + 1, other=facts.furthest[1] + 1,
             apart=format_number(facts.apart, shown.bench.decimals)))
     else:
@@ -141,14 +142,14 @@ def look_for(shown: Heads) -> list[str]:
 def _about_wo(shown: Heads, facts: HeadFacts) -> list[str]:
     if facts.loudest is None:
         return []
-    sentences = [_("WO is needed to mix the heads: in Z each has its columns to itself. In the last row of O "
-                   "head {head} has the longest part, {length}.").format(
+    sentences = [_("WO is needed to mix the heads: in Z each head has its columns to itself. In the last row of O head "
+                   "{head} has the longest part, {length}.").format(
                        head=facts.loudest + 1,
                        length=format_number(facts.lengths[facts.loudest], shown.bench.decimals))]
     moved = index_map.rows_moved(shown.at.trace, shown.at.layer, 0)
     if moved:
-        sentences.append(_("WO mixes heads and never tokens: double the first row of Z, and of the rows of O only "
-                           "this changes: {rows}.").format(rows=i18n.listed(str(row + 1) for row in moved)))
+        sentences.append(_("WO mixes heads and never tokens: if the first row of Z is doubled, O changes only in row "
+                           "{rows}.").format(rows=i18n.listed(str(row + 1) for row in moved)))
     sentences.append(_("WO is not the LM head: it gives {width} numbers for each token, which go on through the "
                        "block. The LM head comes at the very end and gives a score for every token of the "
                        "vocabulary.").format(width=shown.at.trace.config.width))
@@ -171,7 +172,8 @@ def predict(shown: Heads) -> None:
     if shown.exercise is None:
         return
     shown.exercise.draw(ask, reveal, {
-        "interleaved": _("That deals the columns out in turn, like cards. Each head gets neighbouring columns."),
+        "interleaved": _("That deals the columns out in turn, like cards. In fact each head gets "
+                         "neighbouring columns."),
         "from_zero": _("Heads count from one here, and so do columns."),
     })
 
@@ -191,7 +193,7 @@ def maps(shown: Heads) -> None:
     tokens = view.trace.sizes["T"]
     st.caption(_("{heads} heads give {tokens} tokens {several} distributions, one for each head and token. The same Q, "
                  "K and V read as one head of width {width} give {tokens}: its raw scores are the sum of the heads' "
-                 "scores, and the softmax of a sum is one blend for all columns of V.").format(
+                 "scores, and after the softmax all columns of V have to share the same weights.").format(
                      heads=count, tokens=tokens, several=count * tokens,
                      width=view.trace.config.heads * view.trace.config.head_dim))
 
@@ -219,15 +221,15 @@ def columns(shown: Heads) -> None:
     found = index_map.own_blocks(view.trace, view.layer, "q")
     prose.table(
         [_("head"), _("its columns of {matrix}").format(matrix=i18n.symbol("wq")),
-         _("largest difference between its own product and the big one")],
+         _("largest difference between the head's own product and the merged one")],
         [[str(own.head + 1), f"{own.first + 1}–{own.first + own.width}", format_difference(own.difference)]
          for own in found])
     config = view.trace.config
     shapes = index_map.fused_shapes(view.trace.sizes["B"], view.trace.sizes["T"], config.width, config.heads,
                                     config.kv_heads, config.head_dim)
     x, w, product = ("×".join(map(str, shape)) for shape in shapes)
-    st.caption(_("A big WQ is nothing but the heads' own matrices side by side. All of Q, K and V for the whole batch "
-                 "are one product then: {x} @ {w} gives {product}.").format(x=x, w=w, product=product))
+    st.caption(_("A big WQ is nothing but the heads' own matrices side by side. So one product gives all of Q, K and V "
+                 "for the whole batch: {x} @ {w} gives {product}.").format(x=x, w=w, product=product))
 
 
 def parts(shown: Heads) -> None:
@@ -239,7 +241,7 @@ def parts(shown: Heads) -> None:
     drawn(*frames.added(view), key="heads-added", bench=bench, resolved=shown.resolved, view=view, telling=None,
           pinning=False)
     found = index_map.contributions(view.trace, view.layer)
-    prose.table([_("head"), _("length of its part, token by token")], [
+    prose.table([_("head"), _("length of the head's part, token by token")], [
         [str(head + 1), " · ".join(format_number(float(length), bench.decimals) for length in part.norm(dim=-1))]
         for head, part in enumerate(found.parts[view.batch])])
     st.caption(_("Z × WO is the sum over heads of AV × that head's rows of WO. Largest difference between the two, "
@@ -261,12 +263,12 @@ def document_sizes(shown: Heads) -> None:
 def promises(shown: Heads) -> None:
     """What several heads do not promise."""
     prose.points([
-        _("That each head can be named. Some do something recognisable, many do not, and nothing in training asks for "
-          "it."),
+        _("That the work of each head can be told. Some do something recognisable, many do not, and nothing in "
+          "training asks for it."),
         _("That the heads are several models. They are parts of one layer: they share its input, are trained together "
           "by one loss, and WO adds up what they bring."),
         _("That the heads differ. Only their matrices make them differ; equal columns would give equal heads."),
-        _("That more heads are better. The width is divided among them: more heads mean narrower ones."),
+        _("That more heads are better. The width is divided among them: the more heads, the narrower is each."),
     ])
 
 
@@ -287,12 +289,13 @@ def mistakes(shown: Heads) -> None:
     explained = {
         "viewed": _("The shape is right, so nothing fails. But view only renames the places in memory: a head then "
                     "holds the numbers of the first tokens in place of its own columns of all tokens."),
-        "unmerged": _("Without turning back, neighbouring rows of one head run together into one token's row: what a "
-                      "token found is handed to another."),
+        "unmerged": _("Without turning back, neighbouring rows of one head run together into one token's row: what one "
+                      "token has collected ends up in the row of another."),
         "averaged": _("nn.MultiheadAttention returns the mean of the heads' weights unless asked for each. That mean "
-                      "is good for a picture; no head mixes its values by it."),
-        "added": _("Added up, the heads can no longer be told apart, and WO has no rows for the sum. Pressed through "
-                   "the rows of the first head it gives other numbers: each head needs rows of its own."),
+                      "is good for a picture; no head uses it for its weighted sum."),
+        "added": _("Once the heads are added up, they can no longer be told apart, and WO has no rows for the sum. "
+                   "Multiplying the sum by the rows of the first head gives other numbers: each head needs rows of its "
+                   "own."),
     }
     largest = result.largest(*view.place)
     st.markdown(explained[kind] + " " + (

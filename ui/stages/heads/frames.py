@@ -55,7 +55,7 @@ def viewed(view: View) -> tuple[list[Frame], list[Rule]]:
     found, config, tokens = _split(view), view.trace.config, view.trace.sizes["T"]
     labels = names(view, "T", tokens)
     mixed = index_map.index_map(tokens, config.heads, config.head_dim).mixed()
-    notes = tuple("" if held == (place,) else _("from {token}").format(token=", ".join(labels[one] for one in held))
+    notes = tuple("" if held == (place,) else _("from {token}").format(token=i18n.listed(labels[one] for one in held))
                   for head in mixed for place, held in enumerate(head))
     wrong, right = (
         stack(view, id, tensor, ("H", "T", "Dh"), label=label.format(symbol=i18n.symbol("q")), role="query", sign=sign,

@@ -23,7 +23,7 @@ def memory(view: View) -> None:
           [[words[step.step], ", ".join(map(i18n.axis, step.axes)), *(_sizes(sizes) for sizes in (
               step.shape, step.strides)), yes[step.contiguous], yes[step.moved]] for step in found.steps])
     st.caption(_("A stride says how many numbers further in memory the next entry of an axis lies. A transpose "
-                 "exchanges strides and copies nothing; what it leaves is not contiguous, so view cannot read it as "
+                 "exchanges strides and copies nothing; its result is not contiguous, so view cannot read it as "
                  "{shape} and reshape has to copy.").format(
                      shape=f"[{', '.join(map(i18n.axis, ('B', 'T', 'HDh')))}]"))
     if found.refused:

@@ -48,7 +48,8 @@ def _tensor_words() -> dict[str, str]:
     return {"tokens": _("token ids"), "in": _("input of a block"), "wq": _("matrix that makes the queries"),
             "q": _("queries"), "k": _("keys"), "v": _("values"), "scores": _("raw scores"),
             "scaled": _("scores divided by the root"), "mask": _("mask, added"), "weights": _("attention weights"),
-            "context": _("weighted values of a head"), "concat": _("heads side by side"), "wo": _("output matrix"),
+            "context": _("result of a head: the weighted sum of "
+                         "its values"), "concat": _("heads side by side"), "wo": _("output matrix"),
             "attn_out": _("output of attention"), "w_vocab": _("matrix of the vocabulary head")}
 
 

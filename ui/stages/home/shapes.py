@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from core import shapes
 from core.shapes import Tensor
@@ -13,9 +13,21 @@ from ui.shell.i18n import _
 def coincidences(present: Mapping[str, int]) -> list[str]:
     """A sentence for every group of tensors whose equal numbers mean different things."""
     return [
-        _("{numbers} is the shape of {tensors}: equal numbers, different meaning.").format(
-            numbers=f"[{','.join(map(str, numbers))}]", tensors=", ".join(map(_named, group)))
+        _("Careful: with these sizes {tensors} all have the shape {numbers}, because {equal}. The numbers are equal, "
+          "but the axes mean different things.").format(
+              numbers=f"[{','.join(map(str, numbers))}]", tensors=i18n.listed(map(_named, group)),
+              equal=i18n.listed(_equalities(numbers, group)))
         for numbers, group in shapes.alike(present)]
+
+
+def _equalities(numbers: Sequence[int], group: Sequence[Tensor]) -> list[str]:
+    """Which sizes have to be equal for these tensors to look alike: "T = Dh = 4"."""
+    found: dict[frozenset[str], str] = {}
+    for size, *axes in zip(numbers, *(tensor.axes for tensor in group), strict=True):
+        letters = list(dict.fromkeys(map(i18n.axis, axes)))
+        if len(letters) > 1:
+            found.setdefault(frozenset(letters), " = ".join([*letters, str(size)]))
+    return list(found.values())
 
 
 def _named(tensor: Tensor) -> str:

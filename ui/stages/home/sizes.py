@@ -27,8 +27,8 @@ def controls(on_bench: Trace) -> None:
         current = next((code for code in PRESET_NAMES if model_sizes.holds(*shapes.MODELS[code])), "")
         bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current, _take_preset, key="preset")
         inputs = shapes.Inputs(on_bench.sizes.get("B", 1), on_bench.sizes["T"])
-        st.button(_("The sizes on the bench"), on_click=model_sizes.put, args=(on_bench.config, inputs),
-                  help=_("Those of the example, toy or model that the other pages show."), key="map-bench")
+        st.button(_("The sizes of the current example"), on_click=model_sizes.put, args=(on_bench.config, inputs),
+                  help=_("The sizes of the example, toy or model that the other pages show."), key="map-bench")
         with st.popover(_("From a config.json")):
             _config_form()
         with st.popover(_("Architecture")):
@@ -44,7 +44,7 @@ def controls(on_bench: Trace) -> None:
 
 def _kinds() -> None:
     """What a model is besides its sizes; the page on cost counts with it."""
-    st.caption(_("A model is more than its sizes; the page on cost counts with this too."))
+    st.caption(_("A model has more than sizes: the page on cost counts with these choices too."))
     words = {
         "norm": (_("Norm"), {"rms": "RMSNorm", "layer": "LayerNorm", "none": _("none")}),
         "norm_place": (_("Where the norm stands"), {"pre": _("before each part"), "post": _("after each part")}),

@@ -63,8 +63,8 @@ def draw(shown: Cached) -> None:
     """The text so far, the rows of K and V of one head, and their bytes."""
     generation_run.text(shown.run, shown.place, shown.bench.batch)
     if not shown.run.settings.cache:
-        st.info(_("This run was made without a cache, so there is nothing to see. Switch it on in the settings and "
-                  "start over."))
+        st.info(_("This run was made without a cache, so there is nothing to see. Switch the cache on in the settings "
+                  "and start over."))
     elif shown.place is None:
         st.caption(_("The cache is empty: nothing has been read yet. Step reads the prompt, or its first piece."))
     if shown.has_rows:
@@ -114,7 +114,8 @@ def appended(shown: Cached) -> None:
     view = shown.view
     rows = view.trace.sizes["Tk"]
     if not cache_frames.fresh(view) or rows > MAX_SIDE:
-        st.caption(_("There is nothing to append to, or too much to be shown at once: look at another step."))
+        st.caption(_("This step has no cache to append to, or too many rows to be shown at once. Look at "
+                     "another step."))
         return
     for letter in "kv":
         frames, rules = cache_frames.appended(view, letter)
@@ -133,13 +134,14 @@ def look_for(shown: Cached) -> list[str]:
         _("Every layer and every KV head has such a pair. Pairs of matrices in this model: {pairs}.").format(
             pairs=found.pairs),
         _("Only K and V are here. No later step asks for an old row of Q, or for old scores and weights."),
-        _("Rows that memory is taken for: {capacity} = {rows}. Rows written: {axis} = {written}.").format(
+        _("The number of rows that room is reserved for is {capacity} = {rows}; the number written so far is {axis} = "
+          "{written}.").format(
             capacity=f"`{cache_frames.capacity()}`", rows=shown.capacity, axis=f"`{i18n.axis('T')}`",
             written=found.written),
     ]
     if found.group > 1:
-        sentences.append(_("Query heads share KV heads here, {group} at a time, so the cache is smaller by that factor."
-                           ).format(group=found.group))
+        sentences.append(_("Every {group} query heads share one KV head here, so the cache is smaller by the factor "
+                           "{group}.").format(group=found.group))
     if config.positions == "rope":
         sentences.append(_("Rows of K are stored as RoPE has turned them; V is never turned."))
     return sentences
@@ -153,12 +155,12 @@ def predict(shown: Cached) -> None:
 
     def ask(question: Question) -> str:
         if question.kind == "count":
-            return _("By how many bytes does each further token of all texts make the cache grow, over all layers?")
+            return _("All texts grow by one token. By how many bytes does the cache grow, over all layers?")
         return _("Rows written: {rows}. How many bytes do they take, over all layers, heads and texts?").format(
             rows=rows)
 
     def reveal(question: Question) -> str:
-        return _("It is {count}.").format(count=f"{int(question.answer):,}")
+        return _("The answer is {count}.").format(count=f"{int(question.answer):,}")
 
     shown.exercise.draw(ask, reveal, {
         "k_only": _("That is K or V alone; both are kept."),
@@ -172,7 +174,8 @@ def predict(shown: Cached) -> None:
 def mistakes(shown: Cached) -> None:
     """Bytes with a factor forgotten or mistaken."""
     labels = {"k_only": _("K without V"), "query_heads": _("Query heads for KV heads"),
-              "one_layer": _("One layer only"), "one_text": _("One text only"), "elements": _("Numbers for bytes")}
+              "one_layer": _("One layer only"), "one_text": _("One text only"), "elements": _("Taking numbers "
+                                                                                              "for bytes")}
     slip = MISCOUNT.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
     found = stage.MISTAKES[slip](shown.at)
     assert found.wrong is not None
@@ -180,13 +183,13 @@ def mistakes(shown: Cached) -> None:
     difference = f"{wrong - right:,}".replace("-", numbers.MINUS)
     prose.table([_("wrong"), _("right"), _("difference")], [[f"{wrong:,}", f"{right:,}", difference]])
     explained = {
-        "query_heads": _("Rows of K and V exist for each KV head. With the number of query heads in their place the "
-                         "cache looks larger by the size of a group."),
+        "query_heads": _("K and V have rows for each KV head. If the query heads are counted instead, the cache looks "
+                         "larger than it is, by the number of query heads in a group."),
         "k_only": _("The factor two stands for K and V. It has nothing to do with the two bytes of a half-precision "
                     "number."),
         "one_layer": _("Every layer computes K and V from its own input, so every layer has a cache of its own."),
         "one_text": _("Texts of a batch share the weights but not their rows: each has its own cache."),
-        "elements": _("Each number takes {size} bytes here, those of its type.").format(size=shown.size),
+        "elements": _("Each number takes {size} bytes here, as its type says.").format(size=shown.size),
     }
     st.markdown(explained[slip] + ("" if wrong != right else " " + _("Here it makes no difference.")))
 
@@ -218,6 +221,6 @@ def left_out(shown: Cached) -> None:
     """What a server needs beside the numbers of K and V."""
     st.markdown(_(
         "The formula counts the numbers of K and V and nothing else. A server needs more: it hands out memory in pages "
-        "or blocks, whose last one is partly empty; rows are padded so that they start at round addresses; tables say "
-        "where whose pages lie; and the activations of the step itself, the logits among them, need room as well. How "
-        "many requests really fit is therefore less."))
+        "or blocks, whose last one is partly empty; rows are padded so that they start at round addresses; tables "
+        "record which pages belong to which request; and the activations of the step itself, the logits among them, "
+        "need room as well. How many requests really fit is therefore less."))

@@ -38,7 +38,8 @@ def curves(shown: Running) -> None:
     window = WINDOW.value() or None
     size = cost.BYTES[dtype]
     device = DEVICES[DEVICE.draw(
-        st.selectbox, _("Beside the weights, in the memory of"), {code: one.name for code, one in DEVICES.items()})]
+        st.selectbox, _("Device whose memory holds weights "
+                        "and cache"), {code: one.name for code, one in DEVICES.items()})]
     fit = cost.requests_that_fit(config, device, tokens, dtype)
     at = growth.lengths(tokens)
     found = growth.curves(config, batch, at, size, window)
@@ -72,7 +73,7 @@ def _chosen(own: ModelConfig) -> tuple[ModelConfig, int, int, str]:
     """The controls: model, KV heads, requests, tokens, type, window; returns config, B, T and the type."""
     first, second, third, fourth = st.columns(4)
     with first:
-        model = MODEL.draw(st.selectbox, _("Model"), {"own": _("the one on the bench"), **NAMES})
+        model = MODEL.draw(st.selectbox, _("Model"), {"own": _("the current model"), **NAMES})
     config = own if model == "own" else PRESETS[model]
     with second:
         heads = int(HEADS.draw(
@@ -81,6 +82,6 @@ def _chosen(own: ModelConfig) -> tuple[ModelConfig, int, int, str]:
     with third:
         dtype = TYPE.draw(st.selectbox, _("Type"), {name: name for name in cost.BYTES})
     batch = REQUESTS.draw(_("Requests"), where=fourth)
-    tokens = LENGTH.draw(_("Tokens of each"), where=first)
+    tokens = LENGTH.draw(_("Tokens per request"), where=first)
     WINDOW.draw(_("Sliding window"), where=second, help=_("How many of the last tokens are kept; zero keeps all."))
     return config.with_(kv_heads=heads), batch, tokens, dtype

@@ -60,7 +60,7 @@ def _times(run: Run) -> None:
     found = held.last
     if found is not None and found.key != ("live" if run.prompt.source == "live" else found.key):
         found = None
-    st.markdown(_("How long does the step that reads one token take, at growing lengths of the text before it?"))
+    st.markdown(_("How long does a step that reads one token take when the text before it gets longer?"))
     with st.container(horizontal=True, vertical_alignment="center"):
         running = found is not None and found.running
         # Two buttons: a press that comes twice, as beside a tick it may, must not take itself back.
@@ -90,9 +90,9 @@ def _measured(found: Measuring) -> None:
         alt=_("The time of one step over the length of the text: without the cache it grows steeply, with it slowly."))
     first, last = found.rows[0], found.rows[-1]
     if len(found.rows) > 1:
-        st.markdown(_("From {few} to {many} tokens a step without the cache grew to {uncached} times its time, with "
-                      "the cache to {cached} times. It then reads {bytes} of K and V, and that is what still grows: "
-                      "the cache spares computing old rows again, not reading them.").format(
+        st.markdown(_("With {many} tokens in place of {few} a step without the cache takes {uncached} times as long, a "
+                      "step with the cache {cached} times. The step with the cache then reads {bytes} of K and V, and "
+                      "that is what still grows: the cache saves computing old rows again, not reading them.").format(
                           few=first.length, many=last.length,
                           uncached=numbers.format_number(last.uncached / first.uncached, decimals=1),
                           cached=numbers.format_number(last.cached / first.cached, decimals=1),

@@ -150,10 +150,11 @@ def look_for(shown: Mask) -> list[str]:
             value=format_number(facts.leaked, bench.decimals)))
     if facts.empty_rows:
         rows = i18n.listed(str(row + 1) for row in facts.empty_rows)
-        sentences.append(_("Nothing is left to read in row {rows}. The plain softmax of a row of −∞ divides zero by "
-                           "zero and gives NaN; here such a row gets zero weights, and it is said.").format(rows=rows))
+        sentences.append(_("No key is left to read in row {rows}. The plain softmax of a row of −∞ divides zero by "
+                           "zero and gives NaN; this app sets all weights of such a row to "
+                           "zero instead.").format(rows=rows))
     if bench.source == "worked" and bench.example == "d3_lab":
-        sentences.append(_("The row of {token} is the document's; the other two rows are ours.").format(
+        sentences.append(_("The row of {token} is the document's; the other two rows are this app's own.").format(
             token=worked.D3_TOKENS[1]))
     return [*_meaning(bench), *sentences]
 
@@ -162,10 +163,10 @@ def _meaning(bench: Bench) -> list[str]:
     """What the kind of mask that is chosen stands for."""
     words = {
         "causal": _("Causal: token i reads itself and what came before it, as when a text is written."),
-        "padding": _("Padding: tokens at the end that are no text, {count} here. Nobody may read them; their own rows "
-                     "are computed all the same, and not used."),
-        "both": _("Causal and padding: later tokens are hidden, and so are the tokens at the end that are no text, "
-                  "{count} here."),
+        "padding": _("Padding tokens at the end, which are no text: {count}. No token may read them; their own rows "
+                     "are computed all the same, but not used."),
+        "both": _("Causal and padding: later tokens are hidden, and so are the padding tokens at the end, which are no "
+                  "text ({count} here)."),
         "window": _("Sliding window: token i reads itself and those just before it, {count} keys at the most. What "
                     "lies further back reaches it only through the layers below."),
         "prefix": _("Prefix: the first {count} keys are open to every token, a question that may be read as a whole; "
@@ -184,8 +185,9 @@ def overflow(shown: Mask) -> None:
     row = shown.pin.row if shown.pin else 0
     shift = SHIFT.draw(_("Added to every score of the row"))
     st.markdown(_overflow_table(mask.overflows(shown.at, row, float(shift))))
-    st.caption(_("Adding the same number to a whole row changes no weight. But exp of a large number is ∞ in a short "
-                 "type, and ∞/∞ is NaN; subtracting the row's maximum first makes the largest exponent zero."))
+    st.caption(_("Adding the same number to a whole row changes no weight. But in a type with a small range, such as "
+                 "float16, exp of a large number is ∞, and ∞/∞ is NaN; subtracting the row's maximum first makes the "
+                 "largest exponent zero."))
 
 
 def _overflow_table(results: Sequence[tuple[str, Overflow]]) -> str:
@@ -204,9 +206,9 @@ def broadcast(shown: Mask) -> None:
     frames.broadcast(shown.view, shown.bench, key="broadcast")
     trace = shown.view.trace
     rows, columns = trace["mask"].shape[-2:]
-    st.markdown(_("A padding mask `[B,1,1,T]` says for each key whether it is a real token; a causal mask "
-                  "`[1,1,T,T]` says who comes after whom. Added, they are repeated along every axis of size one: to "
-                  "[B,H,T,T], here {batch}×{heads}×{rows}×{columns}. Drawn for these two kinds, whatever is chosen "
+    st.markdown(_("A padding mask `[B,1,1,T]` says for each key whether it is a real token; a causal mask `[1,1,T,T]` "
+                  "says who comes after whom. Added, they are repeated along every axis of size one: to [B,H,T,T], "
+                  "here {batch}×{heads}×{rows}×{columns}. The picture always shows these two kinds, whatever is chosen "
                   "above. Boolean masks mean opposite things in two PyTorch functions.").format(
                       batch=trace.sizes.get("B", 1), heads=trace.config.heads, rows=rows, columns=columns))
 

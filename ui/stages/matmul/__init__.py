@@ -133,17 +133,18 @@ def _verdict(found: Product) -> None:
 
 def _reason(found: Product) -> str:
     if found.fault == "scalar" or found.inner is None:
-        return _("**It breaks.** A single number has no rows or columns: multiply it with `*`.")
+        return _("**The shapes do not fit.** A single number has no rows or columns: multiply it with `*`.")
     left, right = found.inner
     if found.fault == "inner":
-        return _("**It breaks.** A row of A has {left} numbers and a column of B has {right}: they cannot be paired, "
-                 "one with one, and summed.").format(left=left, right=right)
+        return _("**The shapes do not fit.** A row of A has {left} numbers and a column of B has {right}, so the "
+                 "numbers cannot be paired one to one and summed.").format(left=left, right=right)
     if found.fault == "batch":
         axis = next(axis for axis in found.batch if axis.result is None)
-        return _("**It breaks.** The inner sizes agree, but a batch axis has {left} entries in A and {right} in B. "
-                 "They must be equal, or one of them one.").format(left=axis.left, right=axis.right)
-    return _("**It fits.** Both inner sizes are {inner}: each number of a row of A meets one of a column of B. The "
-             "result is {shape}.").format(inner=left, shape=f"`{shape_text(found.shape or ())}`")
+        return _("**The shapes do not fit.** The inner sizes agree, but a batch axis has {left} entries in A and "
+                 "{right} in B. The two must be equal, or one of them must "
+                 "be one.").format(left=axis.left, right=axis.right)
+    return _("**The shapes fit.** Both inner sizes are {inner}, so each number in a row of A has a partner in a column "
+             "of B. The result has the shape {shape}.").format(inner=left, shape=f"`{shape_text(found.shape or ())}`")
 
 
 def _exercise(shown: MatrixProduct, part: Slice) -> Exercise:
@@ -194,7 +195,7 @@ def predict(shown: MatrixProduct) -> None:
 
     def reveal(question: Question) -> str:
         if question.kind == "numbers":
-            return _("It has shape {shape}: {count} numbers.").format(
+            return _("The result has the shape {shape}, so the answer is {count}.").format(
                 shape=shape_text(found.shape or ()), count=int(question.answer))
         return _("C[{row},{column}] = {value}.").format(
             row=question.row + 1, column=question.column + 1,
@@ -212,7 +213,7 @@ def look_for(shown: MatrixProduct) -> list[str]:
     """What the shapes say about the product."""
     facts = shown.found
     if facts.shape is None or facts.inner is None:
-        sentences = [_("Make the inner sizes equal, and batch axes equal or one: then it lights.")]
+        sentences = [_("Make the two inner sizes equal, and make batch axes equal or one. Then the product appears.")]
     else:
         sentences = [
             _("The inner size {inner} is in both shapes and not in the result: it is what is summed over, so every "
@@ -221,11 +222,11 @@ def look_for(shown: MatrixProduct) -> list[str]:
         ]
     if facts.products > 1:
         sentences.append(_("The batch axes are not multiplied with anything: they say that there are {count} products "
-                           "side by side, and none of them sees another. Step through them above.").format(
+                           "side by side, each independent of the others. Step through them above.").format(
                                count=facts.products))
     if any(axis.fit not in ("equal", "differ") for axis in facts.batch):
-        sentences.append(_("A batch axis of size one, or one that is missing in front, is used again and again: the "
-                           "same matrix meets every one on the other side, and no copy is made."))
+        sentences.append(_("A batch axis of size one, or one that is missing in front, is repeated: the same matrix is "
+                           "multiplied by every matrix on the other side, and no copy is made."))
     return sentences
 
 
@@ -250,13 +251,14 @@ def mistakes(shown: MatrixProduct) -> None:
     if result.error is not None:
         st.error(_("PyTorch says: `{error}`").format(error=result.error))
     elif result.wrong is not None and result.difference is None:
-        st.info(_("No error, but another shape: {wrong} in place of {right}.").format(
+        st.info(_("There is no error, but another shape: {wrong} in place of {right}.").format(
             wrong=shape_text(tuple(result.wrong.shape)), right=shape_text(tuple(result.right.shape))))
     else:
         frames.compared(result, key="matmul-mistake", bench=shown.bench)
     st.markdown({
-        "reshaped": _("Bᵀ is at hand and B is needed. `reshape` gives the right shape and puts the numbers into other "
-                      "places: no error, a wrong result. Only `.mT` or `transpose` swaps rows and columns."),
+        "reshaped": _("Suppose you have Bᵀ and need B. `reshape` gives the right shape but puts the numbers into other "
+                      "places, so the result is wrong and no error is raised. Only `.mT` or `transpose` swaps rows and "
+                      "columns."),
         "swapped": _("The order matters: A @ B and B @ A differ even where both fit."),
         "star": _("`*` pairs cells at the same place and sums nothing."),
     }[kind])

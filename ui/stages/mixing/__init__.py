@@ -116,8 +116,8 @@ def look_for(shown: Mixing) -> list[str]:
     """What is worth noticing in this head's weights and what they make of V."""
     view, bench, facts = shown.view, shown.bench, mixing.facts(shown.at)
     sentences = [
-        _("Row i of AV is a blend of the rows of V, in the proportions of row i of A: the scores decided how much, the "
-          "values are what is taken."),
+        _("Row i of AV is a weighted sum of the rows of V, and row i of A gives the weights: the scores decided how "
+          "much is taken, the values are what is taken."),
     ]
     if facts.heaviest_places == 1:
         sentences.append(_("In the last row {query} takes most from {key}: {weight}.").format(
@@ -136,16 +136,18 @@ def look_for(shown: Mixing) -> list[str]:
         sentences.append(_("These rows of A no longer sum to one, so what they give is no average any more: "
                            "{rows}.").format(rows=i18n.listed(str(row + 1) for row in facts.broken)))
     sentences.append(
-        _("Every number of AV lies between the smallest and the largest of its column of V: a blend invents nothing.")
+        _("Every number of AV lies between the smallest and the largest of its column of V: a weighted average never "
+          "leaves that range.")
         if facts.between else
         _("Some numbers of AV lie outside the range of their column of V, which no average can: a number was edited."))
     if facts.group > 1:
-        sentences.append(_("V is that of KV head {kv}, which {group} query heads share; each takes its own blend of "
-                           "it.").format(kv=facts.kv_head + 1, group=facts.group))
+        sentences.append(_("V is that of KV head {kv}, which {group} query heads share; each makes its own weighted "
+                           "sum of it.").format(kv=facts.kv_head + 1, group=facts.group))
     if shown.resolved.source == "live":
         sentences += [
-            _("The value of the first token has length {first}, those of the others {other} on average. Where it is "
-              "short, a head that looks at the first token takes almost nothing: a way to do nothing.").format(
+            _("The value of the first token has length {first}, those of the others {other} on average. Some heads put "
+              "their weight on the first token (an “attention sink”); the shorter its value is, the less is added, and "
+              "such a head then does almost nothing.").format(
                   first=format_number(facts.first_length, bench.decimals),
                   other=format_number(facts.other_length, bench.decimals)),
             notices.live_note(),
@@ -171,7 +173,7 @@ def chosen_weights(shown: Mixing) -> None:
             _picture(view, plane, made, row)
     frames.blended(view, made, key="blended", bench=shown.bench)
     if not made.given:
-        st.caption(_("All weights are zero, so nothing is taken. A softmax never gives that by itself."))
+        st.caption(_("All weights are zero, so no value is added. A softmax by itself never gives that."))
     else:
         st.caption(_("Your weights add up to {given} and are divided by that, so that the row sums to one.").format(
             given=format_number(made.given, shown.bench.decimals)))
@@ -197,14 +199,14 @@ def _sliders(bench: Bench, view: View, row: int, own: blend.Row) -> dict[int, fl
 def _picture(view: View, plane: blend.Plane, made: blend.Blend, row: int) -> None:
     few = len(plane.values) <= blend.MOST_CHOSEN
     labels = [f"V{place + 1}" for place in range(len(plane.values))] if few else []
-    words = {"values": _("rows of V"), "outputs": _("rows of AV"), "chosen": _("your blend"),
+    words = {"values": _("rows of V"), "outputs": _("rows of AV"), "chosen": _("your weighted sum"),
              "row": _("row {row} of AV").format(row=row + 1), "x": _("first feature of the head"),
              "y": _("second feature of the head")}
     st.plotly_chart(
         blend_plane(plane, made.place, row=row, labels=labels, words=words,
                             colours=theme.blend_colours()),
         width="stretch", config={"displayModeBar": False}, key="blend-plane",
-        alt=_("The rows of V as points in a plane with their hull; the blend is a point inside it."))
+        alt=_("The rows of V as points in a plane with their hull; the weighted sum is a point inside it."))
     st.caption(_("The shaded area is what the rows of V span. Weights that are not negative and sum to one never leave "
                  "it.") + ("" if view.trace.config.head_dim == blend.PLANE else " " + _(
                      "Only the first two features of a head are drawn; it has {count}.").format(
@@ -221,7 +223,7 @@ def chain(shown: Mixing) -> None:
                    if view.name("attn_out") not in view.trace else
                    _("X and WO are too wide here to be written out: the chain runs from Q, K and V to AV."))
     elif view.trace.config.heads > 1:
-        st.caption(_("Z holds the AV of all heads side by side; the other heads came about in the same way."))
+        st.caption(_("Z holds the AV of all heads side by side; the other heads were computed in the same way."))
 
 
 def mistakes(shown: Mixing) -> None:
@@ -236,7 +238,7 @@ def mistakes(shown: Mixing) -> None:
         "columns": _("Each row of A says how one query divides its attention, so the softmax runs over the keys. Over "
                      "the queries the columns sum to one and the rows do not: what comes out is no average."),
         "transposed": _("A is square when queries and keys are the same tokens, so its transpose fits. But then each "
-                        "row collects by who reads it, not by what it reads."),
+                        "row collects the values of the tokens that read it, not of those that it reads."),
         "kv_order": _("With fewer KV heads than query heads, neighbouring query heads share one. Repeating the KV "
                       "heads as a whole, in place of each one in turn, gives a head the values of another."),
     }

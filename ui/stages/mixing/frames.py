@@ -21,7 +21,7 @@ def blended(view: View, made: Blend, *, key: str, bench: Bench) -> None:
         Frame("chosen", "chosen", _("your weights"), "weight", made.weights.numpy(), Axis("1"),
               Axis("T", _("value →"), v.rows.labels, letter=i18n.axis("Tk")), row_sums=True),
         v,
-        Frame("blend", "blend", _("blend"), "value", made.mixed.numpy(), Axis("1"), v.cols, sign="="),
+        Frame("blend", "blend", _("weighted sum"), "value", made.mixed.numpy(), Axis("1"), v.cols, sign="="),
     ]
     equation(frames, [Matmul("blend", "chosen", "v", "T")], key=key, decimals=bench.decimals,
              strings=default_strings(_))

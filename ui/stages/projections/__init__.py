@@ -128,7 +128,7 @@ def predict(shown: Projections) -> None:
     def reveal(question: Question) -> str:
         answer = format_number(question.answer, shown.bench.decimals)
         if question.kind == "numbers":
-            return _("It holds D × Dh = {answer}.").format(answer=int(question.answer))
+            return _("This head's part holds D × Dh numbers: {answer}.").format(answer=int(question.answer))
         return _("{role}[{row},{column}] = {value}.").format(
             role=question.of.upper(), row=question.row + 1, column=question.column + 1, value=answer)
 
@@ -168,7 +168,7 @@ def _sizes(shown: Projections, x: str, facts: ProjectionFacts) -> list[str]:
         sentences.append(_("K and V are those of KV head {kv}, which {group} query heads share.").format(
             kv=facts.kv_head + 1, group=facts.group))
     if config.positions == "rope":
-        sentences.append(_("Q and K stand here before RoPE turns their rows; V is never turned."))
+        sentences.append(_("Q and K are shown before RoPE turns their rows; V is never turned."))
     if x != "X":
         sentences.append(_("X₁ is X after the block's first norm."))
     if config.width > MAX_SIDE:
@@ -204,12 +204,13 @@ def layouts(shown: Projections) -> None:
              "fused": _("fused: the three roles side by side")}
     width = view.trace.config.width
     prose.table(
-        [_("layout"), _("products"), _("matrix"), _("numbers in all"), _("largest difference from Q, K, V above")],
+        [_("layout"), _("matrix products"), _("matrix"), _("numbers in all"),
+         _("largest difference from Q, K, V above")],
         [[names[row.kind], str(row.products), f"{width}×{'–'.join(map(str, dict.fromkeys(row.columns)))}",
           str(row.numbers), format_difference(row.difference)] for row in found.rows])
-    st.caption(_("It is a matter of engineering: fewer, larger products keep the hardware busy. The roles stay "
-                 "three. With one head, separate and merged are the same. A difference other than zero is float32 "
-                 "rounding: the sums may be taken in another order."))
+    st.caption(_("Which layout is used is a matter of engineering: fewer, larger products keep the hardware busy. "
+                 "There are three roles in each of them. With one head, separate and merged are the same. A difference "
+                 "other than zero is float32 rounding: the sums may be taken in another order."))
     if max(width, found.product.shape[-1]) <= MAX_SIDE:
         frames.fused(view, found, key="fused", bench=shown.bench)
 
@@ -220,7 +221,7 @@ def mistakes(shown: Projections) -> None:
     labels = {"transposed": _("x @ W.T in place of x @ W"), "stale": _("Keeping Q, K, V as if they were parameters"),
               "fused_order": _("Cutting a fused matrix in the wrong order")}
     kind = SLIP.draw(st.segmented_control, _("What goes wrong"), labels, required=True)
-    letter = SEEN.draw(st.segmented_control, _("Seen in"), {one: one.upper() for one in "kqv"}, required=True)
+    letter = SEEN.draw(st.segmented_control, _("Show"), {one: one.upper() for one in "kqv"}, required=True)
     result = projections.MISTAKES[kind](shown.at, letter=letter)
     head = view.head if letter == "q" else view.head // view.trace.config.group
     if result.error is not None:
@@ -234,8 +235,8 @@ def mistakes(shown: Projections) -> None:
 def _explained(kind: str) -> str:
     return {
         "transposed": _("A linear layer of PyTorch stores its matrix as (out, in) and multiplies by the transpose; "
-                        "here and in the files of GPT-2 it is (in, out). A square matrix hides a mix-up: no error, "
-                        "other numbers."),
+                        "here and in the files of GPT-2 it is (in, out). When the matrix is square, a mix-up raises no "
+                        "error, and only the numbers differ."),
         "stale": _("Here the tokens of the input were put in reverse order. The matrices stay as they are, and what "
                    "they make must follow: keeping the old result is wrong. WQ is a parameter, Q is not."),
         "fused_order": _("Some files store the fused matrix head by head (Q, K, V of the first head, then of the "
@@ -248,7 +249,7 @@ def _consequence(shown: Projections, kind: str, largest: float) -> str:
         return _("With one KV head both orders are the same, so nothing changes here. Choose an example or a toy "
                  "with several.")
     if not largest:
-        return _("Nothing changes in this one: look at another role or head.")
+        return _("Nothing changes in this role and this head: look at another.")
     return _("Largest difference in this head: {value}.").format(
         value=format_number(largest, shown.bench.decimals))
 

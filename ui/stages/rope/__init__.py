@@ -158,10 +158,11 @@ def look_for(shown: Rotated) -> list[str]:
     sentences = [
         _("In the formula (a, b) is a pair, m the position, i the pair counted from zero, d how many dimensions are "
           "turned."),
-        (_("Each pair of numbers is a clock hand: dashed before, thick after. {pairs} hands turn at {pairs} speeds: "
-           "the fastest comes round every {fastest} positions, the slowest every {slowest}.") if facts.pairs > 1 else
-         _("The pair of numbers is a clock hand: dashed before, thick after. It comes round every {fastest} "
-           "positions.")).format(
+        (_("Each pair of numbers is drawn as a clock hand: dashed before the turn, thick after it. {pairs} hands turn "
+           "at {pairs} speeds: the fastest comes round every {fastest} positions, the slowest "
+           "every {slowest}.") if facts.pairs > 1 else
+         _("The pair of numbers is drawn as a clock hand: dashed before the turn, thick after it. It comes round every "
+           "{fastest} positions.")).format(
               pairs=facts.pairs, fastest=format_double(facts.fastest, shown.bench.decimals),
               slowest=format_double(facts.slowest, shown.bench.decimals)),
         _("Positions count from zero, tokens from one: {token} stands at position {position}.").format(
@@ -170,10 +171,11 @@ def look_for(shown: Rotated) -> list[str]:
     if facts.origin:
         sentences.append(_("At position zero the angle is zero: that row stays as it is."))
     if facts.pairs > 1 and facts.span:
-        sentences.append(_("Of {pairs} hands {count} make less than one full turn on the way from the first token here "
-                           "to the last, over positions: {span}.").format(
+        sentences.append(_("From the first token here to the last the position grows by {span}. Hands that make less "
+                           "than one full turn on that way: {count} of {pairs}.").format(
                                count=facts.under_one_turn, pairs=facts.pairs, span=facts.span))
-    sentences.append(_("A turn keeps the length: no row of Q or K grew or shrank by more than {difference}.").format(
+    sentences.append(_("Turning keeps the length of a row: no row of Q or K grew or shrank by more "
+                       "than {difference}.").format(
         difference=format_difference(facts.stretch)))
     sentences.append(_("Only Q and K are turned. V is not: it says what is taken, not from where."))
     if facts.still:
@@ -184,8 +186,8 @@ def look_for(shown: Rotated) -> list[str]:
                        "than {difference}: only distances reach the scores.").format(
                            moved=shown.moved or rotation.ELSEWHERE, difference=format_difference(drift)))
     if shown.resolved.source == "worked" and shown.bench.example == "rope_pairs":
-        sentences.append(_("Positions and θ are the document's; the numbers in Q, K and V are ours. The first two "
-                           "tokens come twice, with the same vectors."))
+        sentences.append(_("Positions and θ are the document's; the numbers in Q, K and V are this app's own. Each of "
+                           "the first two tokens appears twice, with the same vectors, so only the positions differ."))
     if shown.resolved.source == "live":
         sentences.append(_("These are the model's real queries and keys, before and after its own rotation."))
         sentences.append(notices.live_note())
@@ -207,7 +209,8 @@ def predict(shown: Rotated) -> None:
     shown.exercise.draw(ask, reveal, {
         "degrees": _("That is in degrees: the formula is in radians."),
         "from_one": _("That counts positions from one; they count from zero."),
-        "half_exponent": _("That has half the exponent: it is {exponent}, since there are only {pairs} pairs.").format(
+        "half_exponent": _("That takes half the exponent. The right one is {exponent}, since there are only {pairs} "
+                           "pairs.").format(
             exponent="−2i/d", pairs="d/2"),
     })
 

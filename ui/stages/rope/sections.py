@@ -36,8 +36,9 @@ def speeds(shown: Rotated) -> None:
             [str(found.number + 1), format_significant(found.plain), kinds[found.kind]]
             for found in scaling.stretched(how.rotary_dim, how.base, how.scaling)])
         st.caption(_("Linear scaling slows every hand, as if positions were closer together. NTK-aware scaling raises "
-                     "the base: the fastest hand keeps its speed, the slowest is divided. {llama} keeps fast hands, "
-                     "divides slow ones and blends between.").format(llama=LLAMA))
+                     "the base: the fastest hand keeps its speed, and the speed of the slowest is divided by the "
+                     "factor. {llama} keeps the speed of fast hands, divides that of slow ones, and changes smoothly "
+                     "between.").format(llama=LLAMA))
 
 
 def distance(shown: Rotated) -> None:
@@ -47,17 +48,17 @@ def distance(shown: Rotated) -> None:
     with st.container(horizontal=True, key="meeting"):
         query = ASKING.draw(_("Query of token"), high=count, width=150) - 1
         key = ANSWERING.draw(_("Key of token"), high=count, width=150) - 1
-        together = TOGETHER.draw(_("Both moved on by"), width=150)
+        together = TOGETHER.draw(_("Both positions move on by"), width=150)
     found = meetings.meetings(view.trace, view.layer, *view.place, query, key, together)
     frames.met(found, key="met", bench=bench)
     st.markdown(_("q at {m} with k at {n}, and q at {m_moved} with k at {n_moved}: the same distance. Pair by pair and "
-                  "in sum they differ by {difference} at most, though every single hand stands elsewhere.").format(
+                  "in sum they differ by {difference} at most, though every single hand points elsewhere.").format(
                       m=found.here.score.positions[0], n=found.here.score.positions[1],
                       m_moved=found.there.score.positions[0], n_moved=found.there.score.positions[1],
                       difference=format_difference(found.apart)))
     if found.other is not None:
         st.markdown(_("At the same distance the key of {token} gives {value} instead of {own}: the content still "
-                      "matters, the rotation only says from how far it comes.").format(
+                      "matters, and the rotation only says how far away it is.").format(
                           token=view.token_name(found.other.key),
                           value=format_number(found.other.score.total, bench.decimals),
                           own=format_number(found.here.score.total, bench.decimals)))
@@ -94,10 +95,11 @@ def cache(shown: Rotated) -> None:
     view, bench = shown.view, shown.bench
     found = rope.decoded(shown.at)
     frames.last_row(view, found, key="last-row", bench=bench)
-    st.markdown(_("Decoding, only the new token goes through; the keys in the cache are turned already. Its position "
-                  "is {position}, where the cache ends, and its row of scores is that of the whole pass: largest "
-                  "difference {difference}. A query that starts again at zero scores as if it stood before all "
-                  "others.").format(position=int(found.position[min(view.batch, len(found.position) - 1)]),
+    st.markdown(_("In decoding only the new token is computed; the keys in the cache are turned already. The position "
+                  "of the new token is {position}, where the cache ends, and its row of scores is that of the whole "
+                  "pass: largest difference {difference}. A query that starts again at zero gets scores as if it stood "
+                  "before all "
+                  "other tokens.").format(position=int(found.position[min(view.batch, len(found.position) - 1)]),
                                     difference=format_difference(found.difference)))
 
 
@@ -111,10 +113,10 @@ def mistakes(shown: Rotated) -> None:
     name = view.name("context" if kind == "value" else "scores")
     beside(view, result, name, key="rope-mistake", bench=bench, batch=view.batch, head=view.head)
     explained = {
-        "value": _("The blend then mixes values that were turned by different angles; where a token stands would "
-                   "change what it says."),
-        "restart": _("A decoder that forgets the cache's length gives each new token position zero. Row and column of "
-                     "that token are wrong, all others stay."),
+        "value": _("The weighted sum then adds values that were turned by different angles: at another place the same "
+                   "token would give another content."),
+        "restart": _("A decoder that forgets the cache's length gives every new token position zero. The row and the "
+                     "column of that token are then wrong; all others stay as they are."),
         "mixed": _("Numbers that belong to one hand are torn apart and turned with others. Shapes fit, nothing fails, "
                    "and the scores are wrong wherever the angle is not zero."),
     }

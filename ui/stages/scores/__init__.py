@@ -153,7 +153,8 @@ def look_for(shown: Scores) -> list[str]:
             query=view.token_name(facts.largest_at[0]), key=view.token_name(facts.largest_at[1]), name=name,
             value=format_number(facts.largest, bench.decimals)))
     elif not asking and facts.cells > 1 and math.isfinite(facts.largest):
-        sentences.append(_("The largest score, {value}, stands at {count} places: no single best match.").format(
+        sentences.append(_("The largest score, {value}, stands at {count} places, so there is no single "
+                           "best match.").format(
             value=format_number(facts.largest, bench.decimals), count=facts.largest_places))
     sentences.append(
         _("{negative} of {cells} scores are negative. A score is no probability yet: it may be any number, and rows do "
@@ -164,8 +165,8 @@ def look_for(shown: Scores) -> list[str]:
             _("This table happens to be symmetric: i asks j as strongly as j asks i.") if facts.symmetric else
             _("The table is not symmetric: i asking j is another question than j asking i, since a token's query is "
               "not its key."))
-        sentences.append(_("The upper right half is computed too, though a token there asks a later one. The mask "
-                           "takes it away, in the next stage."))
+        sentences.append(_("The upper right half is computed too: there a token asks one that comes after it. The mask "
+                           "takes that half away in the next stage."))
     if facts.group > 1:
         sentences.append(_("This query head reads KV head {kv}, which {group} query heads share.").format(
             kv=facts.kv_head + 1, group=facts.group))
@@ -181,7 +182,8 @@ def _look_for_live(shown: Scores) -> list[str]:
     first = scores.first_token(shown.at)
     sentences = [
         _("In {on_first} of the {heads} heads of this layer the last token gives its largest weight, after mask and "
-          "softmax, to the first token, whatever it says. Trained models often park attention there.").format(
+          "softmax, to the first token, whatever that token is. Trained models often put there the weight that they do "
+          "not need elsewhere.").format(
               on_first=first.on_first, heads=first.heads),
         notices.live_note(),
     ]
@@ -204,7 +206,7 @@ def origin(shown: Scores) -> None:
     if view.trace.attention_input(view.layer).endswith("norm1"):
         st.caption(_("X₁ is X after the block's first norm."))
     if view.trace.config.positions == "rope":
-        st.caption(_("RoPE then turns the rows of Q and K by their positions before they meet."))
+        st.caption(_("RoPE then turns the rows of Q and K by their positions before they are multiplied."))
 
 
 def predict(shown: Scores) -> None:
@@ -232,7 +234,8 @@ def predict(shown: Scores) -> None:
         return
     shown.exercise.draw(ask, reveal, {
         "scaled": _("That is S: you already divided by √Dh. QKᵀ is the sum before the division."),
-        "swapped": _("That is the score of the other direction: row and column are swapped. The row asks."),
+        "swapped": _("That is the score of the other direction: row and column are swapped. The row is the query, the "
+                     "column the key."),
     })
 
 
@@ -253,11 +256,12 @@ def mistakes(shown: Scores) -> None:
              right_sign=_("but ÷ {root} =").format(root=view.root()))
     right, wrong = (experiment.saturation(tensor[view.place]) for tensor in (result.right, result.wrong))
     explained = {
-        "unscaled": _("Undivided scores spread the more the wider a head is, and the softmax becomes one-sided."),
+        "unscaled": _("If the scores are not divided, they spread the more the wider a head is, and the softmax "
+                      "becomes one-sided."),
         "model_width": _("With several heads √D is too large a divisor: the softmax becomes too even, the model still "
                          "trains, and nobody notices."),
-        "times_root": _("Two inversions cancel: dividing by 1/√Dh multiplies. The softmax becomes one-sided, the more "
-                        "so the wider the head."),
+        "times_root": _("Two inversions cancel: dividing by 1/√Dh multiplies by √Dh. The softmax becomes one-sided, "
+                        "the more so the wider the head."),
     }
     told = [explained[kind], _("Largest difference in this head: {value}.").format(
         value=format_number(largest, bench.decimals))]
@@ -289,9 +293,9 @@ def scale_experiment(shown: Scores) -> None:
         "q and k are drawn with mean zero and variance one. A sum of Dh such products has variance Dh, so its spread "
         "is √Dh: at Dh = {width} measured {measured}, predicted {predicted}. Without the scale one key of {keys} then "
         "takes {unscaled} of the weight on average, with it {scaled}; the entropy is {low} against {high} nats. The "
-        "softmax gradient is the size of its derivative (the Frobenius norm of the Jacobian): where one key takes "
-        "all, it vanishes and nothing is learned. The divisor is √Dh and not √D, because only the Dh numbers of one "
-        "head are summed.").format(
+        "softmax gradient is the size of its derivative (the Frobenius norm of the Jacobian): where one key takes all "
+        "the weight, the gradient vanishes and the model no longer learns. The divisor is √Dh and not √D, because only "
+        "the Dh numbers of one head are summed.").format(
             width=widest.head_width, measured=format_number(widest.measured_std, decimals=2), keys=experiment.KEYS,
             predicted=format_number(widest.predicted_std, decimals=2),
             unscaled=format_number(widest.unscaled.largest, decimals=2),

@@ -199,7 +199,7 @@ def look_for(shown: Sharing) -> list[str]:
             head=view.head + 1, kv=facts.kv_head + 1)
         if len(facts.readers) == 1 else
         _("Query heads {readers} read KV head {kv}: {count} neighbours share one K and one V.").format(
-            readers=", ".join(str(head + 1) for head in facts.readers), kv=facts.kv_head + 1,
+            readers=i18n.listed(str(head + 1) for head in facts.readers), kv=facts.kv_head + 1,
             count=len(facts.readers)),
     ]
     if facts.furthest is not None:
@@ -217,8 +217,8 @@ def look_for(shown: Sharing) -> list[str]:
 def _saved(made: shared.Wiring, facts: SharingFacts) -> list[str]:
     """What MHA keeps, and what of it GQA and MQA spare."""
     if made.kind == "MHA":
-        return [_("For each token this layer keeps {numbers} numbers of K and V. That is all there can be: every query "
-                  "head has a KV head of its own, so nothing is shared and nothing is spared.").format(
+        return [_("For each token this layer keeps {numbers} numbers of K and V. That is the most there can be: every "
+                  "query head has a KV head of its own, so nothing is shared and nothing is saved.").format(
                       numbers=facts.numbers),
                 _("WQ, WK and WV have equally many columns, and Q, K and V equally many heads.")]
     return [_("For each token this layer keeps {numbers} numbers of K and V; with a KV head for every query head it "
@@ -240,8 +240,9 @@ def _changed(shown: Sharing) -> list[str]:
                           _("The layer has one KV head; here it was copied for all heads that read it. More memory, "
                             "the same output.")).format(own=own))
     elif found.change == "pooled" and kv_heads > own:
-        sentences.append(_("The layer's {own} KV heads do not divide {count} evenly: each group of query heads got "
-                           "what its heads read before, brought together.").format(own=own, count=kv_heads))
+        sentences.append(_("The layer's {own} KV heads cannot be divided evenly into {count} groups. So the K and V "
+                           "that the query heads of a group read before were brought together into the K and V of that "
+                           "group.").format(own=own, count=kv_heads))
     elif found.change == "pooled" and shown.way == "mean":
         sentences.append(_("K and V of each group were averaged here, on the same input and the same queries: that is "
                            "how a trained model is turned into one with fewer KV heads, before it is trained further."))
@@ -249,7 +250,7 @@ def _changed(shown: Sharing) -> list[str]:
         sentences.append(_("Of each group the first K and V were kept here and the others dropped, on the same input "
                            "and the same queries."))
     if found.difference and kv_heads < own:
-        sentences.append(_("The output is another one: fewer KV heads save memory and are not free."))
+        sentences.append(_("The output changes: fewer KV heads save memory, but not for free."))
     return sentences
 
 
@@ -268,7 +269,7 @@ def predict(shown: Sharing) -> None:
     if shown.exercise is None:
         return
     shown.exercise.draw(ask, reveal, {
-        "tiled": _("That deals them out in turn. Neighbours share a KV head: the groups follow one another."),
+        "tiled": _("That deals them out in turn. In fact neighbours share a KV head: the groups follow one another."),
         "from_zero": _("Heads count from one here."),
     })
 
@@ -281,10 +282,10 @@ def weights(shown: Sharing) -> None:
                                 (bench.source, bench.scope, view.layer, view.batch, *facts.readers))
     weight_maps.enlarged(bench, shown.resolved, view, facts.readers[chosen], key="sharing-map")
     if len(facts.readers) == 1:
-        st.caption(_("With as many KV heads as query heads nobody shares: choose fewer above."))
+        st.caption(_("With as many KV heads as query heads no head shares: choose fewer above."))
     else:
-        st.caption(_("All of these heads read KV head {kv}. Each asks with its own Q, so each has its own weights and "
-                     "takes another blend of the same V.").format(kv=facts.kv_head + 1))
+        st.caption(_("All of these heads read KV head {kv}. Each has its own Q, so each has its own weights and makes "
+                     "another weighted sum of the same V.").format(kv=facts.kv_head + 1))
 
 
 def choices(shown: Sharing) -> None:
@@ -301,9 +302,9 @@ def mistakes(shown: Sharing) -> None:
     """KV heads copied in the wrong order, and what the query heads read then."""
     view, config = shown.view, shown.view.trace.config
     found = sharing.copies(config.heads, config.kv_heads)
-    numbers = {way: ", ".join(str(kv + 1) for kv in order)
+    numbers = {way: i18n.listed(str(kv + 1) for kv in order)
                for way, order in (("right", found.right), ("tiled", found.tiled))}
-    prose.table(["", _("KV head at the place of each query head")],
+    prose.table(["", _("KV heads that the query heads read, in order")],
                  [["`repeat_interleave`", numbers["right"]], ["`repeat`", numbers["tiled"]]])
     if not found.wrong:
         st.markdown(_("Here both orders are the same: there is one KV head, or one for each query head. Choose a "
@@ -315,7 +316,7 @@ def mistakes(shown: Sharing) -> None:
            key="sharing-mistake", bench=shown.bench, batch=view.batch, head=head)
     st.markdown(_("Copies made with `repeat` have the right shape, so nothing fails, but these query heads read the "
                   "K and V of another group: {wrong}. Largest difference in head {head}: {value}.").format(
-                      wrong=", ".join(str(head + 1) for head in found.wrong), head=head + 1,
+                      wrong=i18n.listed(str(head + 1) for head in found.wrong), head=head + 1,
                       value=format_number(result.largest(view.batch, head), shown.bench.decimals)))
 
 

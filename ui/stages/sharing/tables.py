@@ -24,9 +24,9 @@ def every_choice(trace: Trace, layer: int, way: Way, decimals: int) -> None:
                                                       for readers in made.readers),
                      "×".join(map(str, made.shape)), f"{made.cache_bytes:,}", str(made.ratio),
                      format_number(found.difference, decimals)])
-    table(["", i18n.axis("Hkv"), _("query heads that share"), _("shape of K and of V"), _("bytes"), _("of MHA"),
+    table(["", i18n.axis("Hkv"), _("query heads that share"), _("shape of K and of V"), _("bytes"), _("ratio to MHA"),
            _("largest change of the output")], rows)
-    st.caption(_("Bytes are those of K and V of this layer, in the type that is computed with here (float32)."))
+    st.caption(_("The bytes are those of this layer's K and V in float32, the type that this app computes with."))
 
 
 def document_sizes() -> None:
@@ -40,5 +40,5 @@ def document_sizes() -> None:
         rows.append([made.kind, str(config.heads), str(count), str(config.heads // count),
                      "×".join(map(str, made.shape)), f"{made.cache_bytes:,}", str(made.ratio)])
     table(["", i18n.axis("H"), i18n.axis("Hkv"), _("query heads for each KV head"), _("shape of K and of V"),
-           _("bytes of one layer, float16"), _("of MHA")], rows)
+           _("bytes of one layer, float16"), _("ratio to MHA")], rows)
     st.caption(_("The document's sizes: a KV head for each query head, for each four, and one for all."))

@@ -154,8 +154,8 @@ def _of_cut(shown: Tokens, text: Plain, facts: CutFacts) -> list[str]:
         _("Tokens: {count}. Vocabulary: {size} entries, the unknown counted. The id of a token is its place in that "
           "list, from zero. The number says nothing about what the token means.").format(
               count=facts.tokens, size=facts.vocabulary),
-        _("Not in the vocabulary: {count}. Each of them gets the id {id} of the unknown, and what it was is "
-          "lost.").format(count=len(facts.unknown), id=facts.unknown_id)
+        _("Not in the vocabulary: {count}. Each of them gets the id {id}, which stands for everything unknown, and its "
+          "own text is lost.").format(count=len(facts.unknown), id=facts.unknown_id)
         if facts.unknown else
         _("All of them are in the vocabulary. Type a word that is not, and see what becomes of it."),
         _("Cut into characters the row of ids is long; cut into words it is short, but every new word is unknown. "
@@ -167,7 +167,7 @@ def _of_cut(shown: Tokens, text: Plain, facts: CutFacts) -> list[str]:
                            "pages go on with the words."))
     elif feeds(text, shown.resolved) and len(text.cut) > longest:
         sentences.append(_("The next pages take up to {count} tokens of this example. A longer text goes no further: "
-                           "they show the example's own.").format(count=longest))
+                           "those pages show the example's own text instead.").format(count=longest))
     if feeds(text, shown.resolved):
         sentences.append(_("The table E of the next page has {rows} rows, for ids up to {last}: there is none for the "
                            "id {id} of the unknown, so a text with an unknown word goes no further.").format(

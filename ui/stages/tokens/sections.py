@@ -24,8 +24,8 @@ def meaning(shown: Tokens) -> None:
                   ).format(id=piece.id))
     near = vocabularies.neighbours(text.tokenizer, piece.id)
     prose.table([str(token) for token, _label in near], [[prose.literal(label) for _id, label in near]])
-    st.markdown(_("What a token means to the model begins with its row of E, on the next page, and is made by the "
-                  "blocks from everything before it."))
+    st.markdown(_("For the model the meaning of a token begins with its row of E, on the next page; the blocks then "
+                  "compute it from everything that stands before it."))
 
 
 def lengths(shown: Tokens) -> None:
@@ -37,8 +37,8 @@ def lengths(shown: Tokens) -> None:
     rows = vocabularies.compared(text.text, len(pieces_of(text.pre_tokens)), text.tokenizer.size)
     prose.table([_("cut into"), _("tokens"), _("vocabulary")],
                  [[names[row.kind], f"{row.tokens:,}", f"{row.vocabulary:,}"] for row in rows])
-    st.caption(_("Characters make long rows of ids; words make short ones, but any new word is unknown. Pieces of "
-                 "bytes are short for what is frequent and still cover everything."))
+    st.caption(_("Characters make long rows of ids; words make short ones, but any new word is unknown. Pieces made of "
+                 "bytes have both advantages: frequent text takes few tokens, and any text can still be written."))
 
 
 def mistakes(shown: Tokens) -> None:
