@@ -152,10 +152,10 @@ def _equation(
 
 def beside(view: View, result: Comparison, name: str, *, key: str, bench: Bench, batch: int, head: int) -> None:
     """What is right of the tensor `name`, what the wrong way makes of it, and the difference, on one scale; `head` is
-    that of the tensor."""
+    that of the tensor, where it tells heads apart."""
     if result.wrong is None or result.difference is None:
         return
-    right, wrong, difference = (tensor[batch, head].detach().float().cpu().numpy()
+    right, wrong, difference = (tensor[(batch, head)[:tensor.ndim - 2]].detach().float().cpu().numpy()
                                 for tensor in (result.right, result.wrong, result.difference))
     bound = float(np.abs(np.concatenate([right, wrong])).max())
     symbol = i18n.symbol(name)
