@@ -182,7 +182,8 @@ function fitDigits(s, { rem, height }) {
   const most = s.data.decimals, least = Math.min(2, most), small = 0.72 * rem;
   const lines = (px, d, count) => linesOf(s, (f) => sizeOf(s, f, px, d, count(f.cg)).width, stack, px, rem);
   // How many rows on all lines together keep the first view: 22.5 rem stand above and below, 6.4 round each matrix.
-  const room = (n, px) => Math.floor((height - (22.5 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
+  const room = (n, px) =>
+    Math.floor((height - (22.5 + 6.4 * Math.min(n, 2)) * rem) / (px * (isRoomy(px) ? 1.85 : 1.65)));
   const tallest = (inner) => Math.min(32, Math.max(0, ...s.order.filter((f) => f.rg.inner === inner).map((f) => f.nr)));
   const results = tallest(false),
     summed = tallest(true),
