@@ -209,12 +209,12 @@ def test_nothing_that_is_one_is_told_in_the_plural() -> None:
 
 
 @pytest.mark.parametrize(("example", "origin"), [
-    ("single_head", "The numbers come from D0 §6."), ("block", "The numbers are this app's own."),
+    ("single_head", "The numbers come from Matrices §6."), ("block", "The numbers are this app's own."),
     ("grouped", "The numbers are this app's own."),
-    ("matrices", "X to AV come from D0 §6; what stands before and after is this app's own."),
-    ("rope_pairs", "The positions come from D1 §8; Q, K and V are this app's own."),
-    ("d3_lab", "One row comes from D3 §3; the others are this app's own."),
-    ("word_order", "The words come from D1 §7; the numbers are this app's own.")])
+    ("matrices", "X to AV come from Matrices §6; what stands before and after is this app's own."),
+    ("rope_pairs", "The positions come from Quick start §8; Q, K and V are this app's own."),
+    ("d3_lab", "One row comes from Three tokens §3; the others are this app's own."),
+    ("word_order", "The words come from Quick start §7; the numbers are this app's own.")])
 def test_the_chips_say_whose_example_it_is(example: str, origin: str) -> None:
     page = {"rope_pairs": "pages/position/rope.py", "d3_lab": MASK}.get(example, SCORES)
     at = opened(page, lang="en", example=example)

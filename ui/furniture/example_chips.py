@@ -8,7 +8,7 @@ from ui import bench as bench_module
 from ui import sources
 from ui.bench import Bench, choices
 from ui.furniture import prose
-from ui.shell import example_words, frame
+from ui.shell import documents, example_words, frame
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
 from ui.sources import Resolved
@@ -24,7 +24,9 @@ def chips(page: Stage, bench: Bench, resolved: Resolved) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="examples"):
         bench_module.pick(_("Example"), labels, shown, _take, key="example", widget=st.pills, required=True,
                           label_visibility="collapsed", wrap=True)
-        st.caption(" ".join(_about(page, bench, resolved)), width="content")
+        section = bench_module.examples()[bench.example].section if resolved.source == "worked" else ""
+        st.caption(" ".join(_about(page, bench, resolved)), width="content",
+                   help=documents.card(section) if section else None)
 
 
 def _reaching(page: Stage) -> list[str]:

@@ -9,9 +9,10 @@ from core.config import MAX_SIZE, FeedForward, ModelConfig, Norm, NormPlace, Pos
 from core.shapes import MODELS, Inputs, sizes
 from ui.bench.limits import MAP_LIMITS
 from ui.bench.parameters import Choice, Parameter, Switch, Whole
+from ui.shell import documents
 
-PRESET_NAMES = {
-    "d0": "D0 §13", "gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B (D1 §11)", "llama-2-70b": "LLaMA-2-70B",
+_NAMES = {
+    "d0": "{d0}", "gpt2": "GPT-2", "llama-2-7b": "LLaMA-2-7B ({d1})", "llama-2-70b": "LLaMA-2-70B",
     "llama-3-8b": "Llama-3-8B", "mistral-7b": "Mistral-7B", "qwen2.5-0.5b": "Qwen2.5-0.5B",
     "smollm2-135m": "SmolLM2-135M"}
 _FIRST = MODELS["d0"]
@@ -30,6 +31,12 @@ SWITCHES: Mapping[str, Switch] = {
         ("qk_norm", "mqknorm"))}
 WINDOW = Whole("mwindow", 0, low=0, high=MAX_SIZE, stage="home")  # 0: none
 LENGTH = Whole("mP", 0, low=0, high=MAX_SIZE, stage="home")  # positions that the model was made for; 0: as many as T
+
+
+def preset_names() -> dict[str, str]:
+    """Code of each preset to its name, with the document that it is from."""
+    places = {"d0": documents.named("D0 §13"), "d1": documents.named("D1 §11")}
+    return {code: name.format(**places) for code, name in _NAMES.items()}
 
 
 def put(config: ModelConfig, inputs: Inputs | None = None) -> None:

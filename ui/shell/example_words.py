@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core import worked
 from ui.bench import examples
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 
 _TITLES: Mapping[str, Callable[[], str]] = {
     "single_head": lambda: _("one head, by hand"),
-    "matrices": lambda: _("Matrices §6"),
+    "matrices": lambda: documents.named("D0 §6"),
     "block": lambda: worked.EXAMPLES["block"].text,
     "block_shared": lambda: _("one KV head"),
     "d3_lab": lambda: " ".join(worked.D3_TOKENS),
@@ -37,7 +37,7 @@ def origin(name: str) -> str:
         "vectors": _("The positions come from {section}; Q, K and V are this app's own."),
         "numbers": _("The words come from {section}; the numbers are this app's own."),
         "beyond": _("X to AV come from {section}; what stands before and after is this app's own."),
-    }[example.ours].format(section=example.section)
+    }[example.ours].format(section=documents.named(example.section))
 
 
 def glosses(name: str, tokens: Sequence[str]) -> str:

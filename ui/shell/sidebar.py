@@ -15,7 +15,7 @@ from ui import sources
 from ui.bench import Bench, choices
 from ui.bench.limits import DECIMALS, SIZE_LETTERS
 from ui.bench.parts import numbers_changed
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 from ui.shell.syllabus import Stage
 from ui.sources import LIVE_NAME, Extent
@@ -59,8 +59,8 @@ def _live(limit: int) -> None:
 
 def notations() -> dict[str, str]:
     """Code of each notation to its name, with some of its letters."""
-    return {code: f"{name} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
-            for code, name in notation.NOTATIONS.items()}
+    return {code: f"{documents.notation_name(code)} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
+            for code in notation.NOTATIONS}
 
 
 def _place(extent: Extent, places: Container[str]) -> None:

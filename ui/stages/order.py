@@ -27,7 +27,7 @@ from ui.furniture import code, formulas, prose, share
 from ui.furniture.equations import Control, Made, choice, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_number
 
@@ -183,7 +183,8 @@ def look_for(shown: Order) -> list[str]:
         sentences.append(_("This is a real layer of the model. It was trained with a causal mask and RoPE; taking both "
                            "away shows what attention by itself can see."))
     if shown.resolved.source == "worked" and shown.bench.example == "word_order":
-        sentences.append(_("The three words are the document's; the numbers are this app's own."))
+        sentences.append(_("The three words come from {section}; the numbers are this app's own.").format(
+            section=documents.named("D1 §7")))
     return sentences
 
 

@@ -90,7 +90,7 @@ def test_the_documents_sizes_stand_beside_those_on_screen() -> None:
     at = opened(HEADS, lang="en")
     at.session_state["open-sizes"] = True
     at.run()
-    table = next(element.value for element in at.markdown if "D0 §8" in element.value)
+    table = next(element.value for element in at.markdown if "Matrices §8" in element.value)
     for shape in ("[2, 4, 2, 4]", "[2, 2, 4, 4]", "[1, 2048, 32, 128]", "[1, 32, 2048, 128]", "[1, 2048, 4096]"):
         assert shape in table
 

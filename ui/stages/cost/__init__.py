@@ -43,7 +43,7 @@ def controls(shown: Costs) -> None:
 
 
 def _workload(resolved: Resolved) -> Workload:
-    models = {**model_sizes.PRESET_NAMES, "map": _("the sizes of the map"), "bench": _("the current model")}
+    models = {**model_sizes.preset_names(), "map": _("the sizes of the map"), "bench": _("the current model")}
     words = {"T": _("tokens"), "B": _("texts at once")}
     sharing = {"own": _("as it is"), "mha": "MHA", "gqa": "GQA", "mqa": "MQA"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="controls"):

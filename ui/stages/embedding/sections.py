@@ -7,7 +7,7 @@ import streamlit as st
 from core import embedding
 from core.stages.embedding import MISTAKES, rows
 from ui.furniture import prose
-from ui.shell import i18n, theme
+from ui.shell import documents, i18n, theme
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_number
 from ui.stages.embedding import choices, contexts, figure, lookup
@@ -89,7 +89,7 @@ def sizes(shown: Embedded) -> None:
     config = trace.config
     batch, tokens = trace["tokens"].shape
     cases = {_("on screen"): rows.Sizes(batch, tokens, config.vocab, config.width),
-             "D0": rows.EXAMPLES["d0"], "D1": rows.EXAMPLES["d1"]}
+             documents.named("D0"): rows.EXAMPLES["d0"], documents.named("D1"): rows.EXAMPLES["d1"]}
     prose.table(
         [_("case"), "ids", "E", "E[ids]", _("numbers in E"), _("bytes of E, float32"), _("numbers read"),
          _("multiplications, one-hot")],

@@ -10,7 +10,7 @@ from core import shapes
 from core.stages.heads import index_map
 from ui.equation.views import View
 from ui.furniture.prose import table
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 
 
@@ -36,7 +36,7 @@ def document_sizes(view: View) -> None:
     for title, code in (("D0 §8", "d0"), ("D1 §11", "llama-2-7b")):
         model = shapes.MODELS[code]
         assert model.inputs is not None
-        columns[title] = shapes.sizes(model.config, model.inputs)
+        columns[documents.named(title)] = shapes.sizes(model.config, model.inputs)
     steps = (("q_proj", ("B", "T", "HDh")), ("reshape", ("B", "T", "H", "Dh")), ("q", ("B", "H", "T", "Dh")),
              ("scores", ("B", "H", "Tq", "Tk")), ("context", ("B", "H", "T", "Dh")), ("concat", ("B", "T", "HDh")),
              ("attn_out", ("B", "T", "D")))

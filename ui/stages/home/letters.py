@@ -7,15 +7,16 @@ import html
 import streamlit as st
 
 from core import notation
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import N_, _
 
 
 def letters() -> None:
     """What each letter means, and where two sources clash."""
     st.subheader(_("Letters"), anchor=False)
+    own = documents.notation_name(notation.DEFAULT)
     st.caption(_("The switch in the sidebar puts the whole app into one of these columns. In parentheses: the source "
-                 "has no letter of its own, and that of {d0} stays.").format(d0=notation.NOTATIONS[notation.DEFAULT]))
+                 "has no letter of its own, and that of {d0} stays.").format(d0=own))
     _symbol_table()
     st.markdown("\n".join(f"- {sentence}" for sentence in _clashes()))
 
@@ -25,7 +26,7 @@ def _symbol_table() -> None:
     codes = list(notation.NOTATIONS)
     rows = [(words, [notation.axis_of(letter, code) for code in codes]) for letter, words in _axis_words().items()]
     rows += [(words, [notation.symbol_of(name, code) for code in codes]) for name, words in _tensor_words().items()]
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in notation.NOTATIONS.values())
+    head = "".join(f'<th scope="col">{html.escape(documents.notation_name(code))}</th>' for code in codes)
     body = "".join(f'<tr><th scope="row">{html.escape(words)}</th>{"".join(map(_cell, letters))}</tr>'
                    for words, letters in rows)
     st.html(f'<div class="letters" tabindex="0"><table><thead><tr><td></td>{head}</tr></thead>'
@@ -70,4 +71,5 @@ def _clashes() -> list[str]:
         N_("Hugging Face and PyTorch keep one variable, `attn_weights`, for scores before and weights after the "
            "softmax. Here they have two names."),
     )
-    return [i18n.verbatim(text).format(**{code: notation.NOTATIONS[code] for code in ("d0", "d1")}) for text in texts]
+    names = {code: documents.notation_name(code) for code in ("d0", "d1")}
+    return [i18n.verbatim(text).format(**names) for text in texts]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from ui.shell.documents import DOCUMENTS
 from ui.shell.i18n import N_, _
 
 
@@ -19,15 +20,6 @@ class Reading(NamedTuple):
     use: str
 
 
-# The documents that the course is built from: letter, title and what each is about (English texts for `_()`).
-DOCUMENTS: Sequence[tuple[str, str, str]] = (
-    ("D0", N_("Matrices and dimensions of the Transformer, in full"),
-     N_("every matrix from token ids to logits, prefill, decode and cache")),
-    ("D1", N_("A quick start into the Transformer architecture"),
-     N_("from text to a decoder block, MHA, GQA, MQA and RoPE")),
-    ("D3", N_("Attention, worked by hand with three tokens"),
-     N_("attention put back into the network, and how to read code by shapes")),
-)
 READINGS: Sequence[Reading] = (
     Reading("Vaswani et al., 2017", "Attention Is All You Need", "https://arxiv.org/abs/1706.03762",
             N_("scaled dot-product attention, heads, positions, encoder and decoder")),
@@ -53,5 +45,5 @@ READINGS: Sequence[Reading] = (
 
 def reading() -> None:
     """The documents, then what they and this app rest on."""
-    st.markdown("\n".join(f"- **{code}** · {_(title)}: {_(use)}" for code, title, use in DOCUMENTS))
+    st.markdown("\n".join(f"- **{_(one.name)}** · {_(one.title)}: {_(one.about)}" for one in DOCUMENTS.values()))
     st.markdown("\n".join(f"- {entry.who}: [{entry.title}]({entry.address}). {_(entry.use)}" for entry in READINGS))

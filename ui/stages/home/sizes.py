@@ -13,7 +13,7 @@ from core.trace import Trace
 from ui import bench as bench_module
 from ui.bench.session import session
 from ui.furniture import model_sizes
-from ui.furniture.model_sizes import FIELDS, KINDS, LENGTH, PRESET_NAMES, SWITCHES, WINDOW
+from ui.furniture.model_sizes import FIELDS, KINDS, LENGTH, SWITCHES, WINDOW, preset_names
 from ui.shell import errors, i18n
 from ui.shell.i18n import _
 
@@ -24,8 +24,8 @@ def controls(on_bench: Trace) -> None:
     """Presets, a model's own config.json, a field for every size, and what a model is besides; `on_bench` is the trace
     in use."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="map-sources"):
-        current = next((code for code in PRESET_NAMES if model_sizes.holds(*shapes.MODELS[code])), "")
-        bench_module.pick(_("Sizes of"), {"": _("your own"), **PRESET_NAMES}, current, _take_preset, key="preset")
+        current = next((code for code in preset_names() if model_sizes.holds(*shapes.MODELS[code])), "")
+        bench_module.pick(_("Sizes of"), {"": _("your own"), **preset_names()}, current, _take_preset, key="preset")
         inputs = shapes.Inputs(on_bench.sizes.get("B", 1), on_bench.sizes["T"])
         st.button(_("The sizes of the current example"), on_click=model_sizes.put, args=(on_bench.config, inputs),
                   help=_("The sizes of the example, toy or model that the other pages show."), key="map-bench")

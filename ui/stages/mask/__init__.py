@@ -22,7 +22,7 @@ from ui.furniture import code, formulas, prose, share
 from ui.furniture.equations import Control, Made, choice, standing, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
-from ui.shell import example_words, i18n
+from ui.shell import documents, example_words, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 from ui.stages.mask import frames
@@ -154,8 +154,8 @@ def look_for(shown: Mask) -> list[str]:
                            "zero and gives NaN; this app sets all weights of such a row to "
                            "zero instead.").format(rows=rows))
     if bench.source == "worked" and bench.example == "d3_lab":
-        sentences.append(_("The row of {token} is the document's; the other two rows are this app's own.").format(
-            token=worked.D3_TOKENS[1]))
+        sentences.append(_("The row of {token} comes from {section}; the other two rows are this app's own.").format(
+            token=worked.D3_TOKENS[1], section=documents.named("D3 §3")))
     return [*_meaning(bench), *sentences]
 
 

@@ -20,7 +20,7 @@ from ui.furniture import code, formulas, notices, prose, share
 from ui.furniture.equations import Control, Made, choice, number, switched
 from ui.furniture.exercise import Exercise
 from ui.furniture.page import Subject, on_bench
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_difference, format_double, format_number, full_value
 from ui.stages.rope import frames
@@ -186,8 +186,9 @@ def look_for(shown: Rotated) -> list[str]:
                        "than {difference}: only distances reach the scores.").format(
                            moved=shown.moved or rotation.ELSEWHERE, difference=format_difference(drift)))
     if shown.resolved.source == "worked" and shown.bench.example == "rope_pairs":
-        sentences.append(_("Positions and θ are the document's; the numbers in Q, K and V are this app's own. Each of "
-                           "the first two tokens appears twice, with the same vectors, so only the positions differ."))
+        sentences.append(_("Positions and θ come from {section}; the numbers in Q, K and V are this app's own. Each of "
+                           "the first two tokens appears twice, with the same vectors, so only the positions "
+                           "differ.").format(section=documents.named("D1 §8")))
     if shown.resolved.source == "live":
         sentences.append(_("These are the model's real queries and keys, before and after its own rotation."))
         sentences.append(notices.live_note())

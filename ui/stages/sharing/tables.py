@@ -9,7 +9,7 @@ from core.stages.sharing import shared
 from core.stages.sharing.shared import Way
 from core.trace import Trace
 from ui.furniture.prose import table
-from ui.shell import i18n
+from ui.shell import documents, i18n
 from ui.shell.i18n import _
 from ui.shell.numbers import format_number
 
@@ -41,4 +41,5 @@ def document_sizes() -> None:
                      "×".join(map(str, made.shape)), f"{made.cache_bytes:,}", str(made.ratio)])
     table(["", i18n.axis("H"), i18n.axis("Hkv"), _("query heads for each KV head"), _("shape of K and of V"),
            _("bytes of one layer, float16"), _("ratio to MHA")], rows)
-    st.caption(_("The document's sizes: a KV head for each query head, for each four, and one for all."))
+    st.caption(_("Sizes from {section}: a KV head for each query head, for each four, and one for all.").format(
+        section=documents.named("D1 §6")))
