@@ -62,7 +62,7 @@ def test_an_edit_of_x_on_another_page_is_here_and_an_edit_of_a_weight_is_told(pa
     wait_for_slice(page, trace, V)
     page.wait_for_url("**edits=**")
     settled(page)
-    page.get_by_role("link", name="Mixing", exact=True).click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Mixing", exact=True).click()
     wait_for_slice(page, trace, AV)
     edit(page, A, 1, 2, "2")
     wait_for_slice(page, trace.edited({A: {(0, 0, 1, 2): 2.0}}), AV)

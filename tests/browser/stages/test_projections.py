@@ -62,7 +62,7 @@ def test_changing_x_moves_q_k_and_v_and_no_matrix(page: Page, url: str) -> None:
     wait_for_slice(page, trace, K)
     page.wait_for_url("**edits=**")
     settled(page)
-    page.get_by_role("link", name="Scores", exact=True).click()  # the edit is there on the next page
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Scores", exact=True).click()
     wait_for_slice(page, trace, "blocks.0.scaled")
 
 
@@ -98,7 +98,7 @@ def test_a_bias_is_added_kept_in_the_address_and_on_other_pages(page: Page, url:
     assert " + 9 " in dock(page)
     page.wait_for_url("**edits=**")
     settled(page)
-    page.get_by_role("link", name="Scores", exact=True).click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Scores", exact=True).click()
     wait_for_slice(page, trace, "blocks.0.scaled", decimals=2)
     page.wait_for_url("**/scores?**bias=on**")
     page.reload()
