@@ -21,7 +21,7 @@ def pick(
     """A choice that shows `current` and, when another is picked, hands that to `take` before the next run."""
     def picked() -> None:
         code = st.session_state[f"_{key}"]
-        if code is not None:  # a browser may say that nothing is chosen
+        if code in labels:  # a browser may say that nothing is chosen, or a label of the language that was left
             take(code)
 
     st.session_state[f"_{key}"] = current

@@ -221,7 +221,11 @@ class Choice(Parameter[str]):
 
     def read(self, raw: str) -> str | None:
         """One of the codes."""
-        return raw if raw and (raw in self.codes or raw == self.default) else None
+        return raw if raw and self.has(raw) else None
+
+    def has(self, value: object) -> bool:
+        """Whether it can have this value. What a browser says may be a label in the language that was left."""
+        return value == self.default or (isinstance(value, str) and value in self.codes)
 
     def draw(
         self, widget: Widget, label: str, labels: Mapping[str, str], *, default: str | None = None, **more: Any,
@@ -229,7 +233,7 @@ class Choice(Parameter[str]):
         """The `widget` over the codes in `labels`; `default` where it depends on what is on screen."""
         assert all(code in self.codes or code == self.default for code in labels), (self.key, list(labels))
         codes, default = list(labels), self.default if default is None else default
-        if arrived(self.key) or st.session_state.get(self.key) is None:
+        if arrived(self.key) or st.session_state.get(self.key) not in codes:
             st.session_state[self.key] = st.query_params.get(self.key, "")
         if st.session_state[self.key] not in codes:
             st.session_state[self.key] = default

@@ -25,12 +25,14 @@ DOCUMENTS: Mapping[str, Document] = {
     "D3": Document(N_("Three tokens"), N_("Attention, worked by hand with three tokens"),
                    N_("attention put back into the network, and how to read code by shapes")),
 }
+NEUTRAL = {code: document.name for code, document in DOCUMENTS.items()}  # where a label may not follow the language
 
 
 def named(place: str) -> str:
     """A place in a document, "D0 §6", as it is called on screen: "Matrices §6"."""
     code, _space, section = place.partition(" ")
-    return _("{document} {section}").format(document=_(DOCUMENTS[code].name), section=section).strip()
+    found = DOCUMENTS[code]
+    return _("{document} {section}").format(document=_(found.name), section=section).strip()
 
 
 def card(place: str) -> str:

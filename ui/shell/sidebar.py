@@ -58,9 +58,11 @@ def _live(limit: int) -> None:
 
 
 def notations() -> dict[str, str]:
-    """Code of each notation to its name, with some of its letters."""
-    return {code: f"{documents.notation_name(code)} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
-            for code in notation.NOTATIONS}
+    """Code of each notation to its name, with some of its letters; the same in every language, as what a browser says
+    of a select box is the label."""
+    names = {code: documents.NEUTRAL.get(name, name) for code, name in notation.NOTATIONS.items()}
+    return {code: f"{name} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
+            for code, name in names.items()}
 
 
 def _place(extent: Extent, places: Container[str]) -> None:
