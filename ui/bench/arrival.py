@@ -83,7 +83,7 @@ def _take_choice(choice: Choice, language: str) -> list[str]:
     came = arrived(choice.key)
     raw = session().address.last[choice.key]
     found = choice.read(raw)
-    # A browser may leave out a widget that it was not shown, say that nothing is chosen, or name a label of the language
+    # A browser may leave out a widget that it was not shown, say that nothing is chosen, or name a label of a language
     # that was left: then what was written holds.
     if came or not choice.has(st.session_state.get(choice.key)):
         choice.put(fallback if found is None else found)
