@@ -124,11 +124,11 @@ def wait_for_slice(
 
 
 def unfold(page: Page, key: str) -> Locator:
-    """Open a folded section of the page, wait until it stands, and return it: a press on what is still being put in
-    its place can miss it."""
+    """Open a folded section of the page by key, wait until it stands, and return it. What a section above still draws
+    moves it, so that a click can miss."""
     section = page.locator(f".st-key-open-{key}")
     settled(page)
-    section.locator("summary").first.click()
+    section.locator("summary").first.press("Enter")
     expect(section.locator("[data-testid=stExpanderDetails] > *").first).to_be_visible()
     settled(page)
     return section

@@ -44,7 +44,8 @@ def held(at: AppTest) -> Session:
 def test_what_streamlit_keeps_beside_the_widgets_is_one_object() -> None:
     at = opened(SCORES, lang="en", example="block", edits=EDIT, pin="scores.1.1")
     inner = {key for key in at.session_state if key.startswith("_")}
-    assert inner == {KEY, "_example", "_language", "_letters"}  # the box of the example, and the language of texts
+    boxes, texts = {"_example", "_notation"}, {"_language", "_letters"}  # two choices, and the language of texts
+    assert inner == {KEY} | boxes | texts
     assert held(at).bench.edits == {"block": {"blocks.0.q": {(0, 0, 0, 0): 2.5}}}
     assert held(at).bench.pin == Cell("scores", 1, 1)
 

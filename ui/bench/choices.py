@@ -19,7 +19,7 @@ from ui.bench.limits import (
     SOURCES,
 )
 from ui.bench.parameters import MANY, Choice, Switch, Text, Whole
-from ui.bench.session import examples
+from ui.bench.session import MaskChoice, examples
 from ui.shell import i18n
 
 
@@ -63,6 +63,12 @@ AT = Whole("at", 1, low=1, high=MANY)  # which of them is looked at
 NOTATION = Choice("notation", notation.DEFAULT, codes=tuple(notation.NOTATIONS), standing=True)
 DECIMALS_SHOWN = Whole("decimals", DEFAULT_DECIMALS, low=DECIMALS[0], high=DECIMALS[-1])
 PRESENTER = Switch("presenter", False)
+
+
+def mask_of(kind: str) -> MaskChoice:
+    """That kind of mask with the number that is chosen for it."""
+    counted = count_of(kind)
+    return MaskChoice(kind, 1 if counted is None else counted.value())
 
 
 def count_of(mask: str) -> Whole | None:

@@ -28,7 +28,7 @@ from ui.bench.choices import (
     SOURCE,
     TEXT,
     TYPED,
-    count_of,
+    mask_of,
 )
 from ui.bench.limits import (
     DEFAULT_DECIMALS,
@@ -90,15 +90,14 @@ class Bench:
 
 def current() -> Bench:
     """The bench as it stands."""
-    example, source, kind = EXAMPLE.value() or DEFAULT_EXAMPLE, SOURCE.value(), MASK.value()
-    counted = count_of(kind)
+    example, source = EXAMPLE.value() or DEFAULT_EXAMPLE, SOURCE.value()
     # The seed is the toy's: an address that names one says nothing of other sources until its field was drawn.
     seed = SEED.value() if source == "toy" or SEED.is_held else SEED.default
     return Bench(
         language=LANGUAGE.value(), source=source, example=example, text=TEXT.value(), typed=TYPED.value().strip(),
         seed=seed,
         sizes=ToySizes(**{name: SIZES[letter].value() for letter, name in SIZE_LETTERS.items()}),
-        bias=BIAS.value() == "on", mask=MaskChoice(kind, 1 if counted is None else counted.value()),
+        bias=BIAS.value() == "on", mask=mask_of(MASK.value()),
         layer=LAYER.value() - 1, head=HEAD.value() - 1, batch=BATCH.value() - 1, decimals=DECIMALS_SHOWN.value(),
         presenter=PRESENTER.value(), chat=CHAT.value(),
         edits=_edits_of({"worked": example, "toy": "toy"}.get(source, "")))

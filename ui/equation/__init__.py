@@ -110,7 +110,7 @@ def build_payload(
         "wiring": wiring.payload() if wiring else None,
         "strings": dict(strings),
         "switches": [switch.payload() for switch in switches],
-        "variants": payloads(variants, packed),
+        "variants": payloads(variants, frames, packed),
         "without": list(without),
         "flipped": flipped,
     }

@@ -46,23 +46,27 @@ class Variant:
     wiring: Wiring | None = None
     without: Sequence[str] = ()
 
-    def payload(self, sent: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The variant as the browser reads it: a frame that it shares with those `sent` (by id) goes by its id."""
-        packed = [frame.payload() for frame in self.frames]
+    def payload(self, frames: Sequence[Frame], sent: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The variant as the browser reads it: a frame that it shares with `frames`, or that is packed as one of them
+        is in what was `sent` (by id), goes by its id."""
+        packed = [None if any(one is frame for frame in frames) else one.payload() for one in self.frames]
         return {
             "codes": dict(self.codes), "without": list(self.without),
-            "frames": [frame["id"] if sent.get(frame["id"]) == frame else frame for frame in packed],
+            "frames": [one.id if own is None or sent.get(one.id) == own else own
+                       for one, own in zip(self.frames, packed, strict=True)],
             "rules": [rule.payload() for rule in self.rules], "pin": self.pin.payload() if self.pin else None,
             "edits": dict(self.edits), "wiring": self.wiring.payload() if self.wiring else None}
 
 
-def payloads(variants: Sequence[Variant], sent: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """As many variants as there is room for, the first ones first; `sent` are the frames of the equation as they go
-    out."""
+def payloads(
+    variants: Sequence[Variant], frames: Sequence[Frame], sent: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """As many variants as there is room for, the first ones first; `frames` are those of the equation, `sent` the same
+    as they go out."""
     kept: list[dict[str, Any]] = []
     own, room = {frame["id"]: frame for frame in sent}, LARGEST
     for variant in variants:
-        packed = variant.payload(own)
+        packed = variant.payload(frames, own)
         room -= len(json.dumps(packed))
         if room < 0:
             break

@@ -30,6 +30,10 @@ class View:
         self.trace, self.layer, self.batch, self.head = trace, layer, batch, head
         self.editable = editable
 
+    def on(self, trace: Trace) -> View:
+        """The same place of another trace."""
+        return View(trace, layer=self.layer, batch=self.batch, head=self.head, editable=self.editable)
+
     @property
     def place(self) -> tuple[int, int]:
         """(batch, head), from 0."""

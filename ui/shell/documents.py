@@ -25,7 +25,6 @@ DOCUMENTS: Mapping[str, Document] = {
     "D3": Document(N_("Three tokens"), N_("Attention, worked by hand with three tokens"),
                    N_("attention put back into the network, and how to read code by shapes")),
 }
-NEUTRAL = {code: document.name for code, document in DOCUMENTS.items()}  # where a label may not follow the language
 
 
 def named(place: str) -> str:

@@ -58,11 +58,9 @@ def _live(limit: int) -> None:
 
 
 def notations() -> dict[str, str]:
-    """Code of each notation to its name, with some of its letters; the same in every language, as what a browser says
-    of a select box is the label."""
-    names = {code: documents.NEUTRAL.get(name, name) for code, name in notation.NOTATIONS.items()}
-    return {code: f"{name} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
-            for code, name in names.items()}
+    """Code of each notation to its name, with some of its letters."""
+    return {code: f"{documents.notation_name(code)} ({', '.join(notation.axis(letter, code) for letter in ('T', 'D'))})"
+            for code in notation.NOTATIONS}
 
 
 def _place(extent: Extent, places: Container[str]) -> None:
@@ -76,6 +74,6 @@ def _place(extent: Extent, places: Container[str]) -> None:
 
 def _display() -> None:
     st.divider()
-    choices.NOTATION.draw(st.selectbox, _("Letters of"), notations(),
-                          help=_("The same things under other names, everywhere in the app. The map lists them."))
+    bench_module.pick(_("Letters of"), notations(), i18n.notation(), choices.NOTATION.put, key="notation",
+                      help=_("The same things under other names, everywhere in the app. The map lists them."))
     choices.DECIMALS_SHOWN.notch(_("Decimals"), DECIMALS, on_change=numbers_changed)

@@ -94,6 +94,7 @@ def test_a_question_hides_its_line_until_it_is_answered(page: Page, url: str) ->
     section.get_by_role("button", name="Ask me one").click()
     expect(growth.locator("tr.lit td")).to_have_text(["134 M", "?", "?"])
     for answer, said in (("2", "if every token added the same amount"), ("4", "Right.")):
+        settled(page)
         section.get_by_role("textbox").fill(answer)
         section.get_by_role("button", name="Check").click()
         expect(section).to_contain_text(said)

@@ -244,8 +244,9 @@ def test_the_live_model_s_scores_are_those_of_the_typed_sentence(page: Page, url
     assert labels == [f"{token} ({place})" for place, token in enumerate(trace.tokens, start=1)]
 
 
-def test_another_language_changes_the_words_and_nothing_else(page: Page, url: str) -> None:
-    visit(page, f"{url}/scores?lang=en&example=block&head=2&decimals=4&scale=false&pin=scores.3.1")
+@pytest.mark.parametrize("letters", ["d0", "d1"])
+def test_another_language_changes_the_words_and_nothing_else(page: Page, url: str, letters: str) -> None:
+    visit(page, f"{url}/scores?lang=en&example=block&head=2&decimals=4&scale=false&pin=scores.3.1&notation={letters}")
     edit(page, "blocks.0.q", 1, 0, "9")
     page.wait_for_url("**edits=**")
     cell(page, "blocks.0.scores", 3, 1).click()

@@ -14,10 +14,9 @@ from core.questions import Question
 from core.stages import mask
 from core.stages.mask import Overflow
 from ui import sources
-from ui.bench import Bench, MaskChoice, choices
+from ui.bench import Bench, choices
 from ui.bench.parameters import Choice, Whole
 from ui.equation import Pin
-from ui.equation.views import View
 from ui.furniture import code, formulas, prose, share
 from ui.furniture.equations import Control, Made, choice, standing, switched
 from ui.furniture.exercise import Exercise
@@ -86,10 +85,7 @@ def draw(shown: Mask) -> None:
 def _made(shown: Mask, kind: str, where: str) -> Made:
     bench, view, asked = shown.bench, shown.view, shown.asked
     if kind != bench.mask_kind:
-        counted = choices.count_of(kind)
-        chosen = MaskChoice(kind, 1 if counted is None else counted.value())
-        view = View(sources.with_mask(view.trace, chosen), layer=view.layer, batch=view.batch, head=view.head,
-                    editable=view.editable)
+        view = view.on(sources.with_mask(view.trace, choices.mask_of(kind)))
     made, rules = frames.masked(view, shown.at._replace(trace=view.trace), where)
     columns = range(made[-1].shape[1])
     return Made(made, rules, view.pin(made[-1], row=1, col=0), [
